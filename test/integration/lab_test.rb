@@ -55,7 +55,7 @@ class LabTest < Minitest::Test
     runs = run_lab(catalogue("late", "stubborn")).runs
     assert_match(/not ready within 5 s/, runs.first[:failure][:message])
     refute runs.last[:failure]
-    assert_empty contender_pids.select { |pid| alive?(pid) }
+    wait_until("every server has ended") { contender_pids.none? { |pid| alive?(pid) } }
   end
 
   def test_a_process_that_a_server_lets_go_is_measured_and_ended_with_it
@@ -129,7 +129,7 @@ class LabTest < Minitest::Test
     Process.kill("TERM", lab)
     assert_equal 130, Process.wait2(lab).last.exitstatus, File.read(File.join(@folder, "err"))
 
-    assert_empty contender_pids.select { |pid| alive?(pid) }
+    wait_until("every server has ended") { contender_pids.none? { |pid| alive?(pid) } }
     assert_operator Lab::Record.newest(@folder).runs.size, :>=, 1
     assert_includes File.read(File.join(@folder, "out")), "Report: "
   end
