@@ -18,16 +18,17 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use elah_loop::wake::WaitId;
 
-/// How long a refusal, which nothing was read before, may take to be sent.
+/// The longest time that sending a refusal may take.
 const REFUSAL: Duration = Duration::from_secs(2);
 
 /// After a response that did not wait for the whole request, the peer may still be sending. Its bytes are read and dropped for this
 /// long, because a close with unread bytes would reset the connection and could destroy the response in flight. A proxy such as
-/// nginx looks at the response only when it has sent the request, and takes a reset for a failure of the server. These are its own
-/// times for the same.
+/// nginx looks at the response only when it has sent the request, and takes a reset for a failure of the server. nginx itself uses
+/// the same times, `lingering_time` and `lingering_timeout`.
 const LINGER: Duration = Duration::from_secs(30);
-/// For this long at a time the peer may send nothing.
+/// The longest time without bytes from the peer.
 const LINGER_PAUSE: Duration = Duration::from_secs(5);
+/// In place of [`LINGER`] while the worker drains.
 const LINGER_DRAINING: Duration = Duration::from_secs(2);
 
 enum End {

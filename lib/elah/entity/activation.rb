@@ -40,8 +40,8 @@ module Elah
         @is_leaving = false
       end
 
-      # @return [Boolean] whether results wait for the disk although the durability does not ask for it: nobody stores later what its calls leave in
-      #   memory, or what the last ones left there could not be stored
+      # @return [Boolean] whether results wait for the disk even with `durability :memory`: the entity leaves this worker, or the last changes of
+      #   its shard were lost
       def cautious? = @is_leaving || @state&.on_trial?
 
       # Nobody stores later what its calls leave in memory.

@@ -153,7 +153,7 @@ module Elah
       def activations = @here
 
       # @api private
-      # Waits as the durability requires, or until nothing is left in memory.
+      # Waits as the durability requires, and for the disk if one of the entities is {Activation#cautious?}.
       def conclude_all(batch, is_cautious)
         return @commits.settle(batch) if @is_durable
 

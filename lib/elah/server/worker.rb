@@ -19,7 +19,7 @@ module Elah
     GRACE_SECONDS = 1.0
 
     # The signals that a worker traps, alone or under a supervisor.
-    SIGNALS = ["INT", "TERM", "QUIT", *Restart::SIGNALS].freeze
+    SIGNALS = [*HeldStop::SIGNALS, *Restart::SIGNALS].freeze
 
     FAILED = "The request failed. The log has the reason under the request ID."
 

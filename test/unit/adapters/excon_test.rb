@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/gems"
+require "support/held_http_server"
 
 return unless Gems.present?("excon")
 
@@ -11,30 +12,20 @@ require "timeout"
 # A connection of excon that fibers share, as one in a constant: each call read from the one socket of the thread, so a
 # request got the response to another, with status 200.
 class ExconAdapterTest < Minitest::Test
-  HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-
   def setup
     Elah::Adapters.install
-    @asked = Thread::Queue.new
-    @answers = Hash.new { |answers, path| answers[path] = Thread::Queue.new }
-    %w[/b /c /d].each { |path| @answers[path].close } # these have their responses at once
-    @server = TCPServer.new("127.0.0.1", 0)
-    @sockets = []
-    @thread = Thread.new { loop { answer(@server.accept) } }
+    @server = HeldHTTPServer.new("/x", "/y", "/z")
   end
 
-  def teardown
-    @thread.kill
-    @server.close
-  end
+  def teardown = @server.stop
 
   [{}, { persistent: true }].each do |options|
     define_method(:"test_fibers_that_share_a_connection_have_their_own_responses_#{options.keys.first}") do
       connection = connect(**options)
       Elah.run do
         calls = %w[/x /y /z].map { |path| Elah.async { connection.get(path: path).body } }
-        3.times { @asked.pop }
-        %w[/z /y /x].each { |path| @answers[path] << true }
+        3.times { @server.asked.pop }
+        %w[/z /y /x].each { |path| @server.release(path) }
         assert_equal %w[/x /y /z], calls.map(&:value)
       end
     end
@@ -46,32 +37,22 @@ class ExconAdapterTest < Minitest::Test
     Elah.run do
       assert_raises(Timeout::Error) { Timeout.timeout(0.05) { connection.get(path: "/x") } }
       Elah.async { connection.get(path: "/c") }.value
-      @answers["/x"] << true
+      @server.release("/x")
       assert_equal "/b", connection.get(path: "/b").body
     end
   end
 
   def test_a_persistent_socket_is_kept_for_the_next_fiber_and_beside_others
-    connection = connect(persistent: true)
-    Elah.run do
-      waiting = Elah.async { connection.get(path: "/x").body }
-      @asked.pop
+    beside_a_waiting_call do |connection|
       assert_equal %w[/b /c /d], %w[/b /c /d].map { |path| Elah.async { connection.get(path: path).body }.value }
-      @answers["/x"] << true
-      assert_equal "/x", waiting.value
     end
-    assert_equal 2, @sockets.size
+    assert_equal 2, @server.sockets.size
   end
 
   def test_pipelined_requests_beside_another
-    connection = connect(persistent: true)
-    Elah.run do
-      waiting = Elah.async { connection.get(path: "/x").body }
-      @asked.pop
+    beside_a_waiting_call do |connection|
       requests = %w[/b /c].map { |path| { method: :get, path: path } }
       assert_equal %w[/b /c], connection.requests(requests).map(&:body)
-      @answers["/x"] << true
-      assert_equal "/x", waiting.value
     end
   end
 
@@ -89,10 +70,10 @@ class ExconAdapterTest < Minitest::Test
     Elah.run do
       connection.get(path: "/b")
       connection.reset
-      @sockets.first.wait_readable
+      @server.sockets.first.wait_readable
       connection.get(path: "/b")
     end
-    assert_equal 2, @sockets.size
+    assert_equal 2, @server.sockets.size
   end
 
   def test_a_fork_does_not_use_the_socket_of_its_parent
@@ -100,26 +81,22 @@ class ExconAdapterTest < Minitest::Test
     get = -> { Elah.run { connection.get(path: "/b").body } }
     assert_equal "/b", get.call
     Process.wait(fork { exit!(get.call == "/b" ? 0 : 1) })
-    assert_equal [true, 2], [$?.success?, @sockets.size]
+    assert_equal [true, 2], [$?.success?, @server.sockets.size]
   end
 
   private
 
-  def connect(**options) = Excon.new("http://127.0.0.1:#{@server.addr[1]}", **options)
+  def connect(**options) = Excon.new("http://127.0.0.1:#{@server.port}", **options)
 
-  # A response comes when the test wants it.
-  def answer(socket)
-    @sockets << socket
-    Thread.new do
-      while (line = socket.gets)
-        nil until socket.gets == "\r\n"
-        path = line.split[1]
-        @asked << path
-        @answers[path].pop
-        socket.write(HEAD, path)
-      end
-    rescue SystemCallError
-      nil # the client has closed the connection
+  # @yieldparam connection [Excon::Connection] one on which another fiber waits for its own response
+  def beside_a_waiting_call
+    connection = connect(persistent: true)
+    Elah.run do
+      waiting = Elah.async { connection.get(path: "/x").body }
+      @server.asked.pop
+      yield connection
+      @server.release("/x")
+      assert_equal "/x", waiting.value
     end
   end
 end

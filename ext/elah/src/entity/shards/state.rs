@@ -203,8 +203,7 @@ impl RubyState {
         entries(ruby, own)
     }
 
-    /// Raises the error of the batch `number`, or an earlier one, if it was not stored.
-    /// Raises why the settled batch `number` was not stored.
+    /// Raises the error of the settled batch `number`, or of an earlier one, if it was not stored. Otherwise it ends the claim's trial.
     fn check(ruby: &Ruby, state: &Self, number: u64) -> Result<(), Error> {
         if let Some(error) = state.failure(number) {
             return Err(raised(ruby, &error));
