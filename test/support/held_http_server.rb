@@ -2,8 +2,8 @@
 
 require "socket"
 
-# Owns an HTTP server whose responses to some paths come when a test releases them; those to others come at once. The body
-# of a response is the path of its request, of two bytes.
+# Owns an HTTP server whose responses to some paths come when a test releases them; those to others come at once. The
+# body of a response is the path of its request, of two bytes.
 class HeldHTTPServer
   HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 
