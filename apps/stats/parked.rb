@@ -10,8 +10,6 @@ module Stats
   class Parked
     LETTERS_AT_ONCE = 500
     FOLLOW_SECONDS = 1
-    ATTEMPTS_MAX = 50
-    PAUSE_SECONDS = 0.1
     CHANGES = "all"
     SCHEMA = /\Aschema ".*" version \d+: /m.freeze
 
@@ -41,18 +39,16 @@ module Stats
       end
     end
 
-    # Reviews events that have just been parked: a schema was changed, or a visitor erased, while they were processed. Only one process
-    # at a time may release events.
+    # Reviews some parked events. Those that have just been parked need it too: a schema may have been changed, or a visitor erased, while
+    # they were processed.
     #
     # @param letters [Array<Elah::Sink::DeadLetter>]
-    def review_new(letters)
-      attempts ||= 0
-      review_page(letters)
-    rescue Elah::Sink::Error => e
-      raise if e.is_a?(Elah::Sink::Closed) || (attempts += 1) >= ATTEMPTS_MAX
-
-      sleep(PAUSE_SECONDS)
-      retry
+    def review_page(letters)
+      events = letters.map { |letter| EventFields.new(letter) }
+      kept = @archive.without_erased(events)
+      @sink.discard((events - kept).map(&:id))
+      fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
+      @sink.replay(fitting.map(&:id)) if fitting.any?
     end
 
     # @param after [String, nil] the id of the last one of the page before
@@ -102,14 +98,6 @@ module Stats
 
     # Does for all schemas and visitors what {#release} and {#erase} do for one.
     def review = each_page { |letters| review_page(letters) }
-
-    def review_page(letters)
-      events = letters.map { |letter| EventFields.new(letter) }
-      kept = @archive.without_erased(events)
-      @sink.discard((events - kept).map(&:id))
-      fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
-      @sink.replay(fitting.map(&:id)) if fitting.any?
-    end
 
     def params(letter) = Elah::JSON.parse(letter.bytes)["params"]
 

@@ -123,7 +123,7 @@ module Stats
       @rollups = Rollups.new(@store)
       @schemas = Schemas.new(@store)
       processor = EventProcessor.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination) do |letters|
-        @parked.review_new(letters)
+        @parked.review_page(letters)
       end
       @sink = Elah::Sink.new("stats", to: processor, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @store, @schemas, @archive)

@@ -24,7 +24,7 @@ class TryTest < Minitest::Test
         Dir.mktmpdir do |checkout|
           curls.each do |line|
             out, status = Open3.capture2e("sh", "-c", "#{line.chomp} -sS --fail", chdir: checkout)
-            assert_predicate status, :success?, "#{line}#{out}"
+            assert_predicate status, :success?, "#{line}#{out}#{logs(folder)}"
           end
           assert_empty Dir.children(checkout), "lines leave files where they are run"
         end
@@ -58,6 +58,8 @@ class TryTest < Minitest::Test
     url = lines.join[/^stats: (\S+)/, 1]
     JSON.parse(Net::HTTP.get(URI("#{url}/sinks"))).dig("sinks", 0, "total", "accepted")
   end
+
+  def logs(folder) = Dir[File.join(folder, "*.log")].map { |log| "\n#{log}\n#{File.read(log)}" }.join
 
   # Yields what was printed when all is up, then presses ^C.
   def run_try(folder)

@@ -42,6 +42,18 @@ class SinkCase < Minitest::Test
     Kernel.sleep(PAUSE_SECONDS)
   end
 
+  # @return [Thread] with the block's call, which waited for the lock of a sink's folder
+  def while_locked(folder)
+    File.open(folder) do |file|
+      file.flock(File::LOCK_EX)
+      waiting = "FLOCK .* #{Process.pid} [^ ]*:#{file.stat.ino} "
+      Thread.new { yield }.tap do |second|
+        wait_until("the call waits for the lock") { File.read("/proc/locks").match?(/-> #{waiting}/) }
+        assert_predicate second, :alive?
+      end
+    end
+  end
+
   # @return [Array(Integer, Integer, Integer, Integer)] accepted, delivered, queued, dead; the law is checked
   def account(sink)
     account = Elah::Sink::Account.of(sink.folder, sink.ledger)

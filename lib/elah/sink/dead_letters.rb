@@ -12,12 +12,11 @@ module Elah
       # @return [Array<DeadLetter>] in the order in which the events were created
       def dead_letters(after: nil, limit: 100) = ledger.dead_letters(after: after && Id.raw(after), limit: limit)
 
-      # Puts dead letters into the journal again, with the same IDs.
+      # Puts dead letters into the journal again, with the same IDs. Waits while another fiber or process replays or salvages this sink.
       #
       # @param ids [Array<String>, nil] nil means all current letters
       # @return [Integer] how many
       # @raise [Full] when the journal has no room for more
-      # @raise [Elah::Error] while another process replays or salvages this sink
       def replay(ids = nil)
         alone do
           each_page(ids) do |letters|

@@ -19,11 +19,10 @@ module Elah
       Outcome = Struct.new(:findings, :missing)
 
       # Puts the readable events of damaged segments into the journal again, with the same IDs, and renames the files from `*.damaged` to
-      # `*.salvaged`. After an interruption the next call repeats the work.
+      # `*.salvaged`. After an interruption the next call repeats the work. Waits while another fiber or process replays or salvages this sink.
       #
       # @return [Outcome]
       # @raise [Full] when the journal has no room for more
-      # @raise [Elah::Error] while another process salvages or replays this sink
       def salvage
         alone { salvage_all }
       end
