@@ -30,7 +30,7 @@ module Elah
       end
 
       # @param value [Object, nil] nil is no value, in each kind. A time is a Time, an ISO 8601 String or seconds since 1970.
-      # @return [String, Integer, Float, Boolean, nil] the value as the file stores it, times in milliseconds
+      # @return [String, Integer, Float, Boolean, nil] the value as the file stores it, times in microseconds
       # @raise [Misfit]
       def cast(value) = value.nil? ? nil : __send__(@kind, value)
 
@@ -50,8 +50,8 @@ module Elah
 
       def time(value)
         case value
-        when Time then value.to_i * 1000 + value.nsec / 1_000_000
-        when Integer, Float then integer((value * 1000).round)
+        when Time then integer(value.to_i * 1_000_000 + value.usec)
+        when Integer, Float then integer((value * 1_000_000).round)
         when String then time(parse(value))
         else misfit(value)
         end

@@ -58,7 +58,7 @@ module Elah
       end
 
       def own(events)
-        [["stream", :text, events.map(&:stream)], ["accepted_at", :time, events.map(&:accepted_ms)],
+        [["stream", :text, events.map(&:stream)], ["accepted_at", :time, events.map { |event| event.accepted_ms * 1000 }],
          ["data", :json, events.map { |event| event.bytes if event.json? }], ["bytes", :bytes, events.map { |event| event.bytes unless event.json? }]]
       end
 

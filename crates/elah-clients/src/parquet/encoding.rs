@@ -38,7 +38,7 @@ pub enum Values {
     Integers(Vec<Option<i64>>),
     Floats(Vec<Option<f64>>),
     Booleans(Vec<Option<bool>>),
-    /// Milliseconds since 1970 in UTC.
+    /// Microseconds since 1970 in UTC.
     Times(Vec<Option<i64>>),
 }
 
@@ -51,7 +51,7 @@ impl Values {
             Values::Integers(_) => (Physical::INT64, None),
             Values::Floats(_) => (Physical::DOUBLE, None),
             Values::Booleans(_) => (Physical::BOOLEAN, None),
-            Values::Times(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+            Values::Times(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
         }
     }
 
