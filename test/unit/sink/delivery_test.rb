@@ -149,8 +149,8 @@ class SinkDeliveryTest < SinkCase
     assert_equal [1, 1, 0, 0], account(events)
   end
 
-  # Two at once delivered every letter twice, and counted it twice. Then the second one was an error, which whoever changed a schema of apps/stats
-  # got when its sink had just parked an event.
+  # Two at once delivered every letter twice, and counted it twice. Then the second one was an error, which whoever
+  # changed a schema of apps/stats got when its sink had just parked an event.
   def test_a_second_replay_waits_for_the_first
     picky = Picky.new("a")
     events = sink(to: picky)
