@@ -45,9 +45,11 @@ class SinkParquetTest < SinkCase
     columns = { path: :text, n: :integer, seconds: :float, ok: :boolean, at: :time }
     events = sink(to: files(columns: columns))
     events.push_all([{ path: "/a", n: 1, seconds: 0.5, ok: true, at: "2026-11-21T13:00:00.123456+01:00" }, { path: 7 }, {},
-                     { n: 2**63 }, { at: "2026-02-30T12:00:00Z" }, { path: "/b", n: -2**63, seconds: 2, ok: false, at: 0.5 }], durability: :disk)
+                     { n: 2**63 }, { at: "2026-02-30T12:00:00Z" },
+                     { path: "/b", n: -2**63, seconds: 2, ok: false, at: 0.5 }], durability: :disk)
     assert events.flush(wait_seconds: 60)
-    assert_equal [["/a", 1, 0.5, true, "2026-11-21 12:00:00.123456+00"], ["/b", -2**63, 2.0, false, "1970-01-01 00:00:00.5+00"], [nil] * 5],
+    assert_equal [["/a", 1, 0.5, true, "2026-11-21 12:00:00.123456+00"],
+                  ["/b", -2**63, 2.0, false, "1970-01-01 00:00:00.5+00"], [nil] * 5],
                  query("SELECT path, n, seconds, ok, \"at\"::VARCHAR FROM ARCHIVE ORDER BY path")
     assert_equal ["The column at holds time values; \"2026-02-30T12:00:00Z\" is not one.", "The column n holds integer values; 9223372036854775808 is not one.",
                   "The column path holds text values; 7 is not one."], events.dead_letters.map(&:reason).sort
