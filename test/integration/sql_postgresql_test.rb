@@ -28,6 +28,21 @@ class SQLPostgreSQLTest < Minitest::Test
     assert_equal "1 day", sql.value("SELECT (interval '1 day')::text")
   end
 
+  # PostgreSQL refused what the client had read from it: "inf" is no date, "t" no JSON, and "{1}" no document of a domain.
+  def test_what_is_read_can_be_written
+    sql.execute("CREATE DOMAIN document AS jsonb")
+    ends = [Float::INFINITY, -Float::INFINITY]
+    %w[date timestamp timestamptz float8].each do |type|
+      assert_equal [*ends, ends], sql.rows("SELECT ?::#{type}, ?::#{type}, ?::#{type}[]", *ends, ends).first, type
+    end
+    [true, false, 1.5, [1, [true]], { "a" => [] }, nil].each do |value|
+      assert_equal [[value] * 3], sql.rows("SELECT ?::json, ?::jsonb, ?::document", *[value] * 3), value.inspect
+    end
+    assert_equal ["2026-11-27"], sql.rows("SELECT ?::jsonb", Date.new(2026, 11, 27)).first
+  ensure
+    sql.execute("DROP DOMAIN IF EXISTS document")
+  end
+
   def test_parameters_may_be_numbered_and_marks_may_be_operators
     assert_equal [3, 3], sql.rows("SELECT $1::int + $2::int, $2::int + $1::int", 1, 2).first
     assert_equal true, sql.value("SELECT '{\"a\": 1}'::jsonb ?? ?", "a")

@@ -16,7 +16,7 @@ impl ToSql for Param {
             Param::Null => return Ok(IsNull::Yes),
             Param::Text(text) => out.extend_from_slice(text.as_bytes()),
             Param::Bytes(bytes) => out.extend_from_slice(bytes),
-            Param::Array(_) if is_json(ty) => out.extend_from_slice(json(self).as_bytes()),
+            other if is_json(ty) => out.extend_from_slice(json(other).as_bytes()),
             Param::Array(elements) => out.extend_from_slice(array(elements).as_bytes()),
             other => out.extend_from_slice(text(other).as_bytes()),
         }
@@ -37,14 +37,19 @@ impl ToSql for Param {
 }
 
 fn is_bytea(ty: &Type) -> bool {
-    match ty.kind() {
-        Kind::Domain(base) => is_bytea(base),
-        _ => *ty == Type::BYTEA,
-    }
+    *base(ty) == Type::BYTEA
 }
 
 fn is_json(ty: &Type) -> bool {
-    *ty == Type::JSON || *ty == Type::JSONB
+    [Type::JSON, Type::JSONB].contains(base(ty))
+}
+
+/// The type below the domains.
+fn base(ty: &Type) -> &Type {
+    match ty.kind() {
+        Kind::Domain(below) => base(below),
+        _ => ty,
+    }
 }
 
 fn text(param: &Param) -> String {
@@ -52,6 +57,8 @@ fn text(param: &Param) -> String {
         Param::Null => "NULL".to_owned(),
         Param::Bool(value) => if *value { "t" } else { "f" }.to_owned(),
         Param::Int(number) => number.to_string(),
+        // What floating-point types, numbers, dates and times all read.
+        Param::Float(number) if number.is_infinite() => if *number > 0.0 { "infinity" } else { "-infinity" }.to_owned(),
         Param::Float(number) => format!("{number:?}"),
         Param::Decimal(text) | Param::Text(text) | Param::Json(text) => text.clone(),
         Param::Bytes(bytes) => bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
