@@ -10,8 +10,8 @@ module Elah
 
       # @param destination [#deliver]
       # @param backoff [Backoff]
+      # @param health [Health] told of each outcome
       # @param seconds [Numeric] time limit of one attempt
-      # @param seconds [Numeric] how long one attempt may take
       # @param pause [#call] waits for the given number of seconds
       def initialize(destination, backoff:, health:, seconds:, pause:)
         @destination = destination
