@@ -118,6 +118,40 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # A thread that ends wakes in the name of the thread that joins it. One that ended just before the fiber slept was
+  # never noticed: of 1,000 calls of Open3.capture3 a few stood still until the deadline of their request.
+  def test_a_thread_may_end_before_the_fiber_that_joins_it_sleeps
+    Elah.run do
+      gate = Thread::Queue.new
+      thread = Thread.new { gate.pop }
+      Fiber.scheduler.define_singleton_method(:block) do |*arguments|
+        gate << :end
+        Thread.pass while thread.alive?
+        super(*arguments)
+      end
+      assert_operator(measure { assert_equal :end, Timeout.timeout(60) { thread.value } }, :<, 50)
+    end
+  end
+
+  # Another thread saw no sleeper and was interrupted; its wake-up came when the fiber had looked for early ones.
+  def test_a_fiber_that_sleeps_while_another_thread_records_a_wake_up_is_woken
+    Elah.run do
+      blocker = Object.new
+      scheduler = Fiber.scheduler
+      fiber = Fiber.current
+      begins = Thread::Queue.new
+      scheduler.define_singleton_method(:note_early) do |*noted|
+        begins << true
+        Thread.pass until @sleepers[fiber]
+        super(*noted)
+      end
+      waker = Thread.new { scheduler.unblock(blocker, fiber) }
+      Thread.pass until begins.size == 1
+      assert_operator(measure { assert scheduler.block(blocker, 60) }, :<, 50)
+      waker.join
+    end
+  end
+
   def test_a_wake_up_for_something_else_does_not_end_a_sleep
     Elah.run do
       scheduler = Fiber.scheduler

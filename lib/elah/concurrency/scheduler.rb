@@ -78,14 +78,11 @@ module Elah
     # @param blocker [Object]
     # @param fiber [Fiber]
     def unblock(blocker, fiber)
-      if (task = @sleepers[fiber])
-        return if task.woken
+      task = @sleepers[fiber] || asleep_since(blocker, fiber)
+      return if task.nil? || task.woken
 
-        task.wake
-        @loop.end_wait(task.wait)
-      elsif !Thread.current.equal?(@thread)
-        note_early(blocker, fiber)
-      end
+      task.wake
+      @loop.end_wait(task.wait)
     end
 
     # @param io [IO]
@@ -269,8 +266,22 @@ module Elah
 
     def value_of(thread) = thread.value
 
-    # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet.
-    def woken_early?(fiber, blocker) = @woken_early.delete(fiber).equal?(blocker)
+    # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet. A thread that ends names the thread of the fiber
+    # that joins it, where `block` names the thread that ends.
+    def woken_early?(fiber, blocker)
+      noted = @woken_early.delete(fiber)
+      noted.equal?(blocker) || (noted.equal?(@thread) && blocker.is_a?(Thread))
+    end
+
+    # Records an early wake-up by another thread, and looks again: the fiber may have called `block` since the first look.
+    #
+    # @return [Task, nil] of the fiber that waits now
+    def asleep_since(blocker, fiber)
+      return if Thread.current.equal?(@thread)
+
+      note_early(blocker, fiber)
+      @sleepers[fiber]&.tap { @woken_early.delete(fiber) }
+    end
 
     def note_early(blocker, fiber)
       @woken_early.keys.each { |noted| @woken_early.delete(noted) unless noted.alive? } if @woken_early.size >= EARLY_MAX
