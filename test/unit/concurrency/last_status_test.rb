@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "open3"
+require "tmpdir"
 require "support/elah_server"
 require "support/patience"
 
@@ -94,6 +95,22 @@ class LastStatusTest < Minitest::Test
       @writer.close
       @input.close
       wait_until("the child is reaped") { !child?(@child) }
+    end
+  end
+
+  # The read of its output was cancelled, and nobody ever waited for the process.
+  def test_a_command_in_backticks_goes_on_without_its_task_and_is_no_zombie
+    Dir.mktmpdir do |folder|
+      File.mkfifo(gate = File.join(folder, "gate"))
+      Elah.run do
+        waiting = Elah.async { `echo $$ > #{folder}/started; cat #{gate}; echo heard; touch #{folder}/done` }
+        wait_until("the command runs") { File.size?("#{folder}/started") }
+        waiting.cancel.wait
+        File.write(gate, "")
+        child = Integer(File.read("#{folder}/started"))
+        wait_until("the child is reaped") { !child?(child) }
+        assert_path_exists "#{folder}/done"
+      end
     end
   end
 
