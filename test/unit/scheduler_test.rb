@@ -118,6 +118,24 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # Threads that closed descriptors together went on before the waiting fibers had left them. Ruby 3.1 raised "stream
+  # closed in another thread" in whatever the thread of the loop ran, and ended `Elah.run`.
+  def test_what_a_post_posts_runs_after_the_fibers_that_it_has_woken
+    Elah.run do
+      event_loop = Elah.current_loop
+      order = []
+      waiting = Elah.async do
+        sleep
+      ensure
+        order << :woken
+      end
+      waking = -> { waiting.cancel && event_loop.post { order << :posted } }
+      finish { [-> {}, waking, -> {}].each { |posted| event_loop.post(&posted) } }
+      wait_until("both have run") { sleep(0.001) && order.size == 2 }
+      assert_equal %i[woken posted], order
+    end
+  end
+
   # A thread that ends wakes in the name of the thread that joins it. One that ended just before the fiber slept was
   # never noticed: of 1,000 calls of Open3.capture3 a few stood still until the deadline of their request.
   def test_a_thread_may_end_before_the_fiber_that_joins_it_sleeps

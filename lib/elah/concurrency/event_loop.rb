@@ -97,7 +97,7 @@ module Elah
         resume
         break if drained?
       end
-      call_posted
+      call_last_posted
     end
 
     # Runs until every spawned fiber has ended; it serves no requests.
@@ -110,7 +110,7 @@ module Elah
         @handle.iterate
         resume
       end
-      call_posted
+      call_last_posted
     end
 
     # @return [Boolean] true in a fiber of this loop, false in the loop itself

@@ -18,8 +18,8 @@ module Elah
       # @return [Float, nil] the elapsed seconds; nil when the thread was stopped meanwhile
       def wait_for_stall(seconds) = @handle.wait_for_stall(seconds)
 
-      # Calls the block in the loop itself, soon, at the latest when the loop ends. May be called from any thread and from a trap. The block must
-      # not wait.
+      # Calls the block in the loop itself, in its next iteration, at the latest when the loop ends. May be called from any thread and from a trap.
+      # The block must not wait.
       def post(&block)
         @posted << block
         end_wait(@posts)
@@ -27,16 +27,17 @@ module Elah
 
       private
 
-      # One wait serves all posts; it is renewed whenever it has ended.
+      # One wait serves all posts of an iteration. Each is followed by another one: what a block posts is for the next iteration, when the tasks have
+      # run that the block has woken.
       def expect_posts
-        @posts ||= new_wait
+        @posts = new_wait
         after_wait(@posts) do
-          expect_posts
-          call_posted
+          expect_posts # first: who posts with the old wait has posted already
+          @posted.size.times { call_here(@posted.shift) }
         end
       end
 
-      def call_posted
+      def call_last_posted
         call_here(@posted.shift) until @posted.empty?
       end
     end
