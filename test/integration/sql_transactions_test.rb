@@ -67,6 +67,21 @@ module SQLTransactions
     assert_equal ["a"], sql.rows("SELECT name FROM things").flatten
   end
 
+  # The savepoint could not be undone on a connection that was given up, or after MariaDB had ended the transaction, and
+  # that error replaced the one that ended the block: what rescues SerializationFailure to try again did not.
+  def test_what_ends_a_nested_transaction_comes_out_of_it
+    sql = client(query_seconds: 0.2)
+    slow = ->(tx) { tx.transaction { tx.value(sleep_sql(30)) } }
+    assert_raises(Elah::QueryTimeout) { sql.transaction(&slow) }
+    assert_raises(Timeout::Error) { Elah.run { Timeout.timeout(0.05) { sql.transaction(&slow) } } }
+    patient = client
+    2.times { |number| patient.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
+    outcomes = deadlock(patient) do |tx, mine, other|
+      tx.transaction { tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other) }
+    end
+    assert_equal [:done, "serialization_failure"], codes(outcomes)
+  end
+
   # MariaDB has ended the transaction of the one that it refuses: what follows would be stored at once.
   def test_a_transaction_that_lost_a_deadlock_stores_nothing_more
     sql = client

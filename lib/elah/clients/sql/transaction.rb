@@ -34,8 +34,21 @@ module Elah
         @native.release_savepoint(number)
         released = true
         value
+      rescue Exception
+        failed = true
+        raise
       ensure
-        @native.roll_back_to_savepoint(number) if begun && !released
+        undo(number, failed) if begun && !released
+      end
+
+      private
+
+      # A connection that was given up, or a transaction that has ended, is the consequence of the exception that ends the block, and does not
+      # replace it.
+      def undo(savepoint, failed)
+        @native.roll_back_to_savepoint(savepoint)
+      rescue SQL::Error, Unavailable
+        raise unless failed
       end
     end
   end
