@@ -82,6 +82,33 @@ module SQLTransactions
     assert_equal [:done, "serialization_failure"], codes(outcomes)
   end
 
+  # The statement waited for the end of the block that called it: for ever, beyond any time limit, with its locks.
+  def test_a_statement_in_the_block_that_reads_rows_is_refused
+    sql = client
+    calls = [->(tx) { tx.value("SELECT 1") }, ->(tx) { tx.each_row("SELECT 1") { nil } }, ->(tx) { tx.transaction { nil } }]
+    each_way do
+      calls.each do |call|
+        error = outcome { sql.transaction { |tx| tx.each_row(series_sql(1000)) { call.(tx) } } }
+        assert_match(/read all rows before you call the transaction again/, error.message)
+      end
+      assert_equal [1, 1000], sql.transaction { |tx| [tx.value("SELECT 1"), tx.each_row(series_sql(1000)).count] }
+      assert_equal 0, sql.status[:in_use]
+    end
+  end
+
+  # The end of the transaction waited for rows that nobody read any more.
+  def test_an_enumerator_of_rows_ends_with_its_transaction
+    sql = client
+    each_way do
+      first = sql.transaction { |tx| tx.each_row(series_sql(100_000)).next }
+      assert_equal({ "n" => 1 }, first)
+      nested = sql.transaction { |tx| tx.transaction { tx.each_row(series_sql(100_000)).next } && tx.value("SELECT 2") }
+      assert_equal 2, nested
+      assert_raises(IOError) { sql.transaction { |tx| tx.each_row(series_sql(100_000)).next && raise(IOError) } }
+      assert_equal 0, sql.status[:in_use]
+    end
+  end
+
   # MariaDB has ended the transaction of the one that it refuses: what follows would be stored at once.
   def test_a_transaction_that_lost_a_deadlock_stores_nothing_more
     sql = client
@@ -161,6 +188,12 @@ module SQLTransactions
   end
 
   private
+
+  # Runs the block in a thread and in a fiber.
+  def each_way(&block)
+    yield
+    Elah.run(&block)
+  end
 
   # Two transactions, each of which has changed a row; the block changes that of the other.
   #

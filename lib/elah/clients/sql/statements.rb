@@ -14,23 +14,23 @@ module Elah
       # @param sql [String]
       # @param params [Array<nil, Boolean, Integer, Float, BigDecimal, String, Symbol, Time, Date, Hash, Array>] an Array for PostgreSQL only
       # @return [Array<Hash{String=>Object}>] every row by the names of its columns
-      def query(sql, *params) = @native.run(sql, params, HASHES)
+      def query(sql, *params) = native.run(sql, params, HASHES)
 
       # @param (see #query)
       # @return [Array<Array<Object>>] every row as its values alone
-      def rows(sql, *params) = @native.run(sql, params, ARRAYS)
+      def rows(sql, *params) = native.run(sql, params, ARRAYS)
 
       # @param (see #query)
       # @return [Hash{String=>Object}, nil] the first row
-      def first(sql, *params) = @native.run(sql, params, FIRST)
+      def first(sql, *params) = native.run(sql, params, FIRST)
 
       # @param (see #query)
       # @return [Object, nil] the first value of the first row
-      def value(sql, *params) = @native.run(sql, params, VALUE)
+      def value(sql, *params) = native.run(sql, params, VALUE)
 
       # @param (see #query)
       # @return [Result] what an INSERT, UPDATE or DELETE came to
-      def execute(sql, *params) = Result.new(*@native.run(sql, params, COUNTS))
+      def execute(sql, *params) = Result.new(*native.run(sql, params, COUNTS))
 
       # Yields the rows, fetched some hundred at a time.
       #
@@ -46,13 +46,21 @@ module Elah
       def each_row(sql, *params)
         return enum_for(:each_row, sql, *params) unless block_given?
 
-        rows = @native.stream(sql, params)
+        rows = open_rows(sql, params)
         while (batch = rows.next_batch)
           batch.each { |row| yield row }
         end
       ensure
-        rows&.close
+        close_rows(rows) if rows
       end
+
+      private
+
+      attr_reader :native
+
+      def open_rows(sql, params) = native.stream(sql, params)
+
+      def close_rows(rows) = rows.close
     end
 
     # Result of a statement that writes.
