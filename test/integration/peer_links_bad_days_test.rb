@@ -164,7 +164,7 @@ class PeerLinksBadDaysTest < PeerLinksCase
       line = __LINE__ - 1
       assert_equal ["mine", ArgumentError, "the cause"], [error.message, error.cause.class, error.cause.message]
       there, here = error.backtrace.slice_after(/worker called from/).to_a
-      assert_match(/apps.peer\.rb:\d+:in `.*fail'/, there.first)
+      assert_match(/apps.peer\.rb:\d+:in [`'].*fail'/, there.first)
       assert_match(/#{File.basename(__FILE__)}:#{line}/, here.join("\n"))
 
       bad = assert_raises(Elah::BadRequest) { other.call([:fail_as_bad_request], 5) }

@@ -55,6 +55,17 @@ class SQLPostgreSQLTest < Minitest::Test
                  sql.rows("SELECT ?::timestamptz, (?::timestamp)::text", time, time).first
   end
 
+  # They were told as a lost connection, which asks to be tried again.
+  def test_too_many_parameters_are_refused
+    error = assert_raises(Elah::SQL::Error) { sql.value("SELECT #{(['?'] * 65_536).join('+')}", *[1] * 65_536) }
+    assert_match(/takes 65535 parameters, not 65536/, error.message)
+    assert_equal 1, sql.value("SELECT 1")
+  end
+
+  def test_bytes_that_are_no_text_are_no_json
+    [["\xFF".b], "\xFF".b].each { |value| assert_raises(Elah::SQL::Error) { sql.value("SELECT ?::jsonb", value) } }
+  end
+
   def test_a_value_that_does_not_fit_is_not_shown
     error = assert_raises(Elah::SQL::Error) { sql.value("SELECT ?::integer", "hunter2") }
     assert_equal "22P02", error.sqlstate

@@ -45,6 +45,17 @@ module SQLStatements
     @admin.execute("DROP TABLE IF EXISTS typed")
   end
 
+  # Those before the Gregorian calendar were sent by their day, and so as another date than they show: 1500-01-10 for
+  # 1500-01-01.
+  def test_a_date_is_stored_as_it_is_written
+    sql = client
+    %w[0001-01-01 1500-01-01 1582-10-04 1582-10-15 2026-11-27].each do |text|
+      assert_equal text, sql.value("SELECT CAST(CAST(? AS date) AS char(10))", Date.parse(text))
+      assert_equal Date.parse(text), sql.value("SELECT CAST('#{text}' AS date)")
+    end
+    assert_equal "1582-10-10", sql.value("SELECT CAST('1582-10-10' AS date)").to_s # which `Date.parse` refuses
+  end
+
   def test_rows_survive_a_collection_at_every_allocation
     sql = client
     statement = "SELECT n, n + 0.5 AS d, CAST('2026-11-21' AS date) AS day FROM (#{series_sql(3)}) AS numbers"

@@ -29,4 +29,4 @@ pub use rows::Rows;
 pub use settings::{Bounds, Engine, Settings, TlsMode};
 pub use stream::RowStream;
 pub use transaction::{Isolation, SavepointAction, Transaction};
-pub use value::{Cell, Param, Timestamp};
+pub use value::{Cell, Date, Param, Timestamp};

@@ -90,6 +90,9 @@ fn may_be_stale(sqlstate: &str, was_kept: bool) -> bool {
     STALE_STATES.contains(&sqlstate) || (was_kept && STALE_CLASSES.iter().any(|class| sqlstate.starts_with(class)))
 }
 
+/// The most parameters of a statement; the protocol counts them in 16 bits.
+const PARAMS_MAX: usize = 65_535;
+
 pub(super) struct Connection {
     client: Client,
     statements: Statements,
@@ -162,6 +165,11 @@ impl Connection {
     }
 
     async fn send(&mut self, statement: &Statement) -> Result<(tokio_postgres::Statement, RowStream), Error> {
+        if statement.params.len() > PARAMS_MAX {
+            return Err(
+                self.unusable(statement, format!("A statement takes {PARAMS_MAX} parameters, not {}", statement.params.len()))
+            );
+        }
         let prepared = match self.statements.get(&statement.sql) {
             Some(prepared) => prepared,
             None => {
@@ -174,11 +182,7 @@ impl Connection {
         };
         let (wanted, given) = (prepared.params().len(), statement.params.len());
         if wanted != given {
-            return Err(Error::Unusable {
-                server: Arc::clone(&self.server),
-                statement: Some(Arc::clone(&statement.sql)),
-                reason: format!("The statement needs {wanted} parameters, but got {given}"),
-            });
+            return Err(self.unusable(statement, format!("The statement needs {wanted} parameters, but got {given}")));
         }
         let sent = self.client.query_raw(&prepared, statement.params.iter()).await;
         Ok((prepared, sent.map_err(|cause| self.error(Some(statement), &cause))?))
@@ -198,6 +202,10 @@ impl Connection {
             affected_rows: affected.unwrap_or(0),
             last_insert_id: None,
         }
+    }
+
+    fn unusable(&self, statement: &Statement, reason: String) -> Error {
+        Error::Unusable { server: Arc::clone(&self.server), statement: Some(Arc::clone(&statement.sql)), reason }
     }
 
     fn error(&self, statement: Option<&Statement>, cause: &tokio_postgres::Error) -> Error {

@@ -4,6 +4,15 @@ use std::borrow::Cow;
 
 use super::calendar::{SECONDS_PER_DAY, date_from_days};
 
+/// A date as it is written, without a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Date {
+    /// 0 is the year before 1.
+    pub year: i64,
+    pub month: u8,
+    pub day: u8,
+}
+
 /// A moment, from 1970-01-01 00:00 UTC. A column without a zone is read, and written, as UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
@@ -34,8 +43,7 @@ pub enum Param {
     Bytes(Vec<u8>),
     /// A JSON document.
     Json(String),
-    /// Days from 1970-01-01.
-    Date(i64),
+    Date(Date),
     Timestamp(Timestamp),
     Array(Vec<Param>),
 }
@@ -54,8 +62,7 @@ pub enum Cell<'r> {
     Bytes(Cow<'r, [u8]>),
     /// A JSON document.
     Json(&'r str),
-    /// Days from 1970-01-01.
-    Date(i64),
+    Date(Date),
     Timestamp(Timestamp),
     Array(Vec<Cell<'r>>),
 }

@@ -3,7 +3,6 @@
 use mysql_async::{Params, Value};
 
 use super::decimals::cast_bytes;
-use crate::sql::calendar::date_from_days;
 use crate::sql::statement::Statement;
 use crate::sql::value::Param;
 
@@ -38,10 +37,7 @@ fn value(param: &Param) -> Value {
         Param::Decimal(text) => text.parse().map_or_else(|_| Value::Bytes(text.clone().into_bytes()), Value::UInt),
         Param::Text(text) | Param::Json(text) => Value::Bytes(text.clone().into_bytes()),
         Param::Bytes(bytes) => Value::Bytes(bytes.clone()),
-        Param::Date(days) => {
-            let (year, month, day) = date_from_days(*days);
-            Value::Date(year_of(year), month, day, 0, 0, 0, 0)
-        }
+        Param::Date(date) => Value::Date(year_of(date.year), date.month, date.day, 0, 0, 0, 0),
         Param::Timestamp(moment) => {
             let (year, month, day, hour, minute, second) = moment.civil();
             Value::Date(year_of(year), month, day, hour, minute, second, moment.micros)

@@ -7,8 +7,7 @@ use std::fmt::Write;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, Kind, ToSql, Type};
 
-use crate::sql::calendar::date_from_days;
-use crate::sql::value::{Param, Timestamp};
+use crate::sql::value::{Date, Param, Timestamp};
 
 impl ToSql for Param {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
@@ -65,14 +64,13 @@ fn text(param: &Param) -> String {
             let _ = write!(text, "{byte:02x}");
             text
         }),
-        Param::Date(days) => date(*days),
+        Param::Date(day) => date(*day),
         Param::Timestamp(moment) => timestamp(*moment),
         Param::Array(elements) => array(elements),
     }
 }
 
-fn date(days: i64) -> String {
-    let (year, month, day) = date_from_days(days);
+fn date(Date { year, month, day }: Date) -> String {
     // There is no year 0: the one before 1 is 1 BC.
     if year > 0 { format!("{year:04}-{month:02}-{day:02}") } else { format!("{:04}-{month:02}-{day:02} BC", 1 - year) }
 }
@@ -102,7 +100,8 @@ fn json(param: &Param) -> String {
         Param::Bool(value) => value.to_string(),
         Param::Int(_) | Param::Float(_) | Param::Decimal(_) | Param::Json(_) => text(param),
         Param::Array(elements) => format!("[{}]", elements.iter().map(json).collect::<Vec<_>>().join(",")),
-        Param::Bytes(bytes) => json_string(&String::from_utf8_lossy(bytes)),
+        // Bytes that are no text: the server refuses them as they are written here.
+        Param::Bytes(bytes) => std::str::from_utf8(bytes).map_or_else(|_| text(param), json_string),
         Param::Text(_) | Param::Date(_) | Param::Timestamp(_) => json_string(&text(param)),
     }
 }
@@ -143,8 +142,8 @@ mod tests {
 
     #[test]
     fn dates_before_the_year_1_are_bc() {
-        assert_eq!(date(-719_163), "0001-12-31 BC");
-        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(Date { year: 0, month: 12, day: 31 }), "0001-12-31 BC");
+        assert_eq!(date(Date { year: 1970, month: 1, day: 1 }), "1970-01-01");
         assert_eq!(timestamp(Timestamp { seconds: -1, micros: 5 }), "1969-12-31 23:59:59.000005+00");
     }
 }

@@ -6,7 +6,7 @@ use mysql_async::consts::{ColumnFlags, ColumnType as Type};
 use mysql_async::{Column, Row, Value};
 
 use crate::sql::calendar::{SECONDS_PER_DAY, days_from_date};
-use crate::sql::value::{Cell, Timestamp};
+use crate::sql::value::{Cell, Date, Timestamp};
 
 /// The character set of binary data.
 const BINARY: u16 = 63;
@@ -74,11 +74,12 @@ fn moment(column: &Column, civil: [u16; 6], micros: u32) -> Cell<'static> {
     if month == 0 || day == 0 {
         return Cell::Null;
     }
-    let days = days_from_date(year.into(), month as u8, day as u8);
+    let (year, month, day) = (year.into(), month as u8, day as u8);
     if matches!(column.column_type(), Type::MYSQL_TYPE_DATE | Type::MYSQL_TYPE_NEWDATE) {
-        return Cell::Date(days);
+        return Cell::Date(Date { year, month, day });
     }
-    let seconds = days * SECONDS_PER_DAY + i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+    let seconds =
+        days_from_date(year, month, day) * SECONDS_PER_DAY + i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
     Cell::Timestamp(Timestamp { seconds, micros })
 }
 
@@ -114,7 +115,10 @@ mod tests {
         let expected = Cell::Timestamp(Timestamp { seconds: 1_795_222_861, micros: 450_000 });
         assert_eq!(moment(&datetime, [2026, 11, 21, 1, 1, 1], 450_000), expected);
         assert_eq!(moment_from_text(&datetime, "2026-11-21 01:01:01.45"), Some(expected));
-        assert_eq!(moment_from_text(&column(Type::MYSQL_TYPE_DATE), "2026-11-21"), Some(Cell::Date(20_778)));
+        assert_eq!(
+            moment_from_text(&column(Type::MYSQL_TYPE_DATE), "2026-11-21"),
+            Some(Cell::Date(Date { year: 2026, month: 11, day: 21 }))
+        );
         assert_eq!(moment_from_text(&datetime, "0000-00-00 00:00:00"), Some(Cell::Null));
         assert_eq!(moment_from_text(&datetime, "soon"), None);
     }

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Kind, Type};
 
-use crate::sql::calendar::{MICROS_PER_SECOND, SECONDS_PER_DAY};
-use crate::sql::value::{Cell, Timestamp};
+use crate::sql::calendar::{MICROS_PER_SECOND, SECONDS_PER_DAY, date_from_days};
+use crate::sql::value::{Cell, Date, Timestamp};
 
 /// 2000-01-01, from which PostgreSQL counts.
 const EPOCH_DAYS: i64 = 10_957;
@@ -98,7 +98,10 @@ fn date(days: i32) -> Cell<'static> {
     match days {
         i32::MAX => Cell::Float(f64::INFINITY),
         i32::MIN => Cell::Float(f64::NEG_INFINITY),
-        days => Cell::Date(EPOCH_DAYS + i64::from(days)),
+        days => {
+            let (year, month, day) = date_from_days(EPOCH_DAYS + i64::from(days));
+            Cell::Date(Date { year, month, day })
+        }
     }
 }
 

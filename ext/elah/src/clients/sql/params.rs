@@ -1,15 +1,12 @@
 //! Ruby objects as parameters of a statement.
 
-use elah_clients::sql::{Engine, Param, Timestamp};
+use elah_clients::sql::{Date, Engine, Param, Timestamp};
 use magnus::value::{Fixnum, Flonum, ReprValue};
 use magnus::{
     Error, Float, Integer, Module, RArray, RClass, RHash, RModule, RString, Ruby, Symbol, TryConvert, Value, rb_sys::AsRawValue,
 };
 
 use crate::ruby::utf8::{self, Text};
-
-/// The Julian day of 1970-01-01.
-const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
 /// Levels of nested arrays.
 const DEPTH_MAX: u32 = 6;
@@ -68,7 +65,7 @@ fn other(ruby: &Ruby, value: Value) -> Result<Param, Error> {
         return moment(value.funcall("to_time", ())?);
     }
     if is_a("Date") {
-        return value.funcall::<_, _, i64>("jd", ()).map(|day| Param::Date(day - EPOCH_JULIAN_DAY));
+        return date(value);
     }
     let message = format!(
         "A parameter is nil, true, false, an Integer, Float, BigDecimal, String, Symbol, Time, Date, Hash (as JSON) or, for PostgreSQL, \
@@ -76,6 +73,12 @@ fn other(ruby: &Ruby, value: Value) -> Result<Param, Error> {
         value.class()
     );
     Err(Error::new(ruby.exception_arg_error(), message))
+}
+
+/// The servers get what the Date shows, by whichever calendar, as from every other driver.
+fn date(date: Value) -> Result<Param, Error> {
+    let (year, month, day) = (date.funcall("year", ())?, date.funcall("month", ())?, date.funcall("mday", ())?);
+    Ok(Param::Date(Date { year, month, day }))
 }
 
 fn moment(time: Value) -> Result<Param, Error> {

@@ -1,16 +1,13 @@
 //! Rows as Ruby objects. A column's name is one String object for all rows of the process.
 
 use arrayvec::ArrayVec;
-use elah_clients::sql::{Cell, Rows, Timestamp};
+use elah_clients::sql::{Cell, Date, Rows, Timestamp};
 use magnus::time::{Offset, Timespec};
 use magnus::value::ReprValue;
 use magnus::{Error, IntoValue, Module, RArray, RClass, RHash, RModule, Ruby, Value};
 
 use super::errors::raised;
 use crate::ruby::utf8;
-
-/// The Julian day of 1970-01-01.
-const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
 /// Pairs that are added to a Hash in one call.
 const PAIRS: usize = 32;
@@ -96,6 +93,15 @@ fn cell(ruby: &Ruby, rows: &Rows, row: usize, column: usize) -> Result<Value, Er
     value(ruby, &rows.cell(row, column).map_err(|error| raised(ruby, &error))?)
 }
 
+/// A Date that shows what the server has. Those of October 1582 that Ruby's usual calendar lacks have the Gregorian one.
+fn date(ruby: &Ruby, Date { year, month, day }: Date) -> Result<Value, Error> {
+    let class: RClass = ruby.class_object().const_get("Date")?;
+    match (year, month, day) {
+        (1582, 10, 5..=14) => class.funcall("new", (year, month, day, f64::NEG_INFINITY)),
+        date => class.funcall("new", date),
+    }
+}
+
 fn value(ruby: &Ruby, cell: &Cell<'_>) -> Result<Value, Error> {
     Ok(match cell {
         Cell::Null => ruby.qnil().as_value(),
@@ -112,11 +118,7 @@ fn value(ruby: &Ruby, cell: &Cell<'_>) -> Result<Value, Error> {
             let json: RModule = ruby.class_object().const_get::<_, RModule>("Elah")?.const_get("JSON")?;
             json.funcall("parse", (*text,))?
         }
-        Cell::Date(days) => {
-            let date: RClass = ruby.class_object().const_get("Date")?;
-            // The servers use the Gregorian calendar for all dates.
-            date.funcall("jd", (days + EPOCH_JULIAN_DAY, f64::NEG_INFINITY))?
-        }
+        Cell::Date(day) => date(ruby, *day)?,
         Cell::Timestamp(Timestamp { seconds, micros }) => {
             let moment = Timespec { tv_sec: *seconds, tv_nsec: i64::from(*micros) * 1000 };
             ruby.time_timespec_new(moment, Offset::utc())?.as_value()
