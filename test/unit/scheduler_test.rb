@@ -96,6 +96,19 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # A handler that computed made the calls of others time out whose replies had come in time.
+  def test_what_became_ready_while_the_loop_was_blocked_is_ready
+    Elah.run do
+      reader, writer = IO.pipe
+      both = -> { Fiber.scheduler.io_wait(reader, IO::READABLE | IO::PRIORITY, 0.01) }
+      waits = [-> { reader.wait_readable(0.01) }, -> { writer.wait_writable(0.01) }, both]
+      ready = waits.map { |wait| Elah.async(&wait) }
+      hold_at_least(0.05) && writer.write("x")
+      assert_equal [reader, writer, IO::READABLE], ready.map(&:value)
+      assert_nil IO.pipe.first.wait_readable(0.01)
+    end
+  end
+
   def test_a_wake_up_that_came_twice_ends_one_wait
     Elah.run do
       queue = Thread::Queue.new

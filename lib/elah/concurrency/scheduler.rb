@@ -99,7 +99,7 @@ module Elah
       return events unless @loop.watch(id, descriptor, events) # a plain file, always ready
 
       park_watching([descriptor], id, limit)
-      ready = @loop.readiness(id) and return ready
+      ready = @loop.readiness(id) || late_readiness(id) and return ready
       raise IO::TimeoutError, "The IO was not ready within its timeout of #{limit} s." if limit && !timeout
 
       false
@@ -222,6 +222,12 @@ module Elah
       def own_timeout(io) = io.timeout
     else
       def own_timeout(_io) = nil
+    end
+
+    # A loop that was blocked for longer than the time limit sees the end of the time first.
+    def late_readiness(id)
+      self.yield
+      @loop.readiness(id)
     end
 
     def park_watching(descriptors, id, timeout)
