@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "../support/sql_case"
 
 # What transactions do on each server.
@@ -107,6 +108,24 @@ module SQLTransactions
       assert_raises(IOError) { sql.transaction { |tx| tx.each_row(series_sql(100_000)).next && raise(IOError) } }
       assert_equal 0, sql.status[:in_use]
     end
+  end
+
+  # The child closed its copy of the connection when it ended, which took the socket out of the event queue that it shares
+  # with its parent: on MariaDB the next statement ran, and its reply was not seen.
+  def test_a_fork_leaves_the_transactions_of_its_parent
+    script = <<~RUBY
+      sql = Elah::SQL.new(ARGV.first, query_seconds: 20)
+      counted = -> do
+        sql.transaction do |tx|
+          tx.execute("INSERT INTO things (name) VALUES (NULL)")
+          Process.wait(fork { exit })
+          tx.value("SELECT count(*) FROM things")
+        end
+      end
+      print counted.call, Elah.run(&counted)
+    RUBY
+    out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-relah", "-e", script, server.url)
+    assert_equal ["12", true], [out, status.success?]
   end
 
   # MariaDB has ended the transaction of the one that it refuses: what follows would be stored at once.

@@ -50,6 +50,11 @@ impl Home {
 }
 
 impl Home {
+    /// Whether it is a place in the parent of this process.
+    pub(crate) fn is_inherited(self) -> bool {
+        self.process_id != std::process::id()
+    }
+
     /// Runs `future` here while the caller continues.
     #[cfg_attr(not(feature = "redis"), expect(dead_code))]
     pub(crate) fn start(self, ruby: &Ruby, future: impl Future<Output = ()> + Send + 'static) -> Result<Task, Error> {
@@ -135,7 +140,7 @@ struct Entry<C> {
 impl<C> Entry<C> {
     /// Whether its runtime has ended, or belongs to the parent of this process.
     fn is_gone(&self) -> bool {
-        self.home.process_id != std::process::id() || self.life.as_ref().is_some_and(|life| life.strong_count() == 0)
+        self.home.is_inherited() || self.life.as_ref().is_some_and(|life| life.strong_count() == 0)
     }
 }
 
@@ -166,9 +171,8 @@ impl<C> PerHome<C> {
 /// Drops the clients of this process, which closes their connections. Clients inherited through a fork share their sockets with
 /// the parent and are forgotten.
 fn drop_own<C>(entries: impl IntoIterator<Item = Entry<C>>) {
-    let process_id = std::process::id();
     for entry in entries {
-        if entry.home.process_id != process_id {
+        if entry.home.is_inherited() {
             std::mem::forget(entry.client);
         }
     }

@@ -19,6 +19,16 @@ pub(super) struct RubyTransaction {
     transaction: Arc<Transaction>,
 }
 
+impl Drop for RubyTransaction {
+    /// A fork leaves the transaction to its parent: were the connection dropped, its socket would leave the event queue that both
+    /// share, and the parent would wait for a reply that is there.
+    fn drop(&mut self) {
+        if self.home.is_inherited() {
+            std::mem::forget(Arc::clone(&self.transaction));
+        }
+    }
+}
+
 impl RubyTransaction {
     pub(super) fn new(home: Home, engine: Engine, transaction: Transaction) -> Self {
         RubyTransaction { home, engine, transaction: Arc::new(transaction) }
