@@ -225,6 +225,7 @@ class RackResponseTest < Minitest::Test
   def test_what_is_no_file_is_read_through_the_body
     assert_equal "instead", get("file_missing").body
     assert_equal "instead", get("file_folder").body
+    assert_equal File.read("/proc/version"), get("file_of_proc").body # its size is 0
   end
 
   def test_a_missing_file_is_an_error

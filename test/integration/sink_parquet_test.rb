@@ -44,8 +44,8 @@ class SinkParquetTest < SinkCase
   def test_columns_of_ones_own_are_typed_and_what_does_not_fit_is_parked
     columns = { path: :text, n: :integer, seconds: :float, ok: :boolean, at: :time }
     events = sink(to: files(columns: columns))
-    events.push_all([{ path: "/a", n: 1, seconds: 0.5, ok: true, at: "2026-11-21T13:00:00.123456+01:00" }, { path: 7 }, {},
-                     { n: 2**63 }, { at: "2026-02-30T12:00:00Z" },
+    events.push_all([{ path: "/a", n: 1, seconds: 0.5, ok: true, at: "2026-11-21T13:00:00.123456+01:00" },
+                     { path: 7 }, {}, { n: 2**63 }, { at: "2026-02-30T12:00:00Z" },
                      { path: "/b", n: -2**63, seconds: 2, ok: false, at: 0.5 }], durability: :disk)
     assert events.flush(wait_seconds: 60)
     assert_equal [["/a", 1, 0.5, true, "2026-11-21 12:00:00.123456+00"],

@@ -28,7 +28,8 @@ class SQLPostgreSQLTest < Minitest::Test
     assert_equal "1 day", sql.value("SELECT (interval '1 day')::text")
   end
 
-  # PostgreSQL refused what the client had read from it: "inf" is no date, "t" no JSON, and "{1}" no document of a domain.
+  # PostgreSQL refused what the client had read from it: "inf" is no date, "t" no JSON, and "{1}" no document of a
+  # domain.
   def test_what_is_read_can_be_written
     sql.execute("CREATE DOMAIN document AS jsonb")
     ends = [Float::INFINITY, -Float::INFINITY]

@@ -86,7 +86,8 @@ module SQLTransactions
   # The statement waited for the end of the block that called it: for ever, beyond any time limit, with its locks.
   def test_a_statement_in_the_block_that_reads_rows_is_refused
     sql = client
-    calls = [->(tx) { tx.value("SELECT 1") }, ->(tx) { tx.each_row("SELECT 1") { nil } }, ->(tx) { tx.transaction { nil } }]
+    calls = [->(tx) { tx.value("SELECT 1") }, ->(tx) { tx.each_row("SELECT 1") { nil } },
+             ->(tx) { tx.transaction { nil } }]
     each_way do
       calls.each do |call|
         error = outcome { sql.transaction { |tx| tx.each_row(series_sql(1000)) { call.(tx) } } }
@@ -110,8 +111,8 @@ module SQLTransactions
     end
   end
 
-  # The child closed its copy of the connection when it ended, which took the socket out of the event queue that it shares
-  # with its parent: on MariaDB the next statement ran, and its reply was not seen.
+  # The child closed its copy of the connection when it ended, which took the socket out of the event queue that it
+  # shares with its parent: on MariaDB the next statement ran, and its reply was not seen.
   def test_a_fork_leaves_the_transactions_of_its_parent
     script = <<~RUBY
       sql = Elah::SQL.new(ARGV.first, query_seconds: 20)

@@ -32,7 +32,7 @@ class StoreBackupTest < BackupCase
     10.times do |round|
       before = confirmed
       between(round) { backup.create(@data, backup::FolderTarget.new(path("b#{round}"), @data)) }
-      backup::Restoration.run(backup::FolderSource.new(path("b#{round}")), path("r#{round}"))
+      backup::Restoration.run(backup::FolderSource.new(path("b#{round}"), path("r#{round}")), path("r#{round}"))
       total = account(path("r#{round}"), "events")
       assert_operator before..(confirmed + 1), :cover?, total.accepted
       delivery = Elah::Sink.new("events", folder: path("r#{round}/sinks/events")) { nil }

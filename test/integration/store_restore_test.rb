@@ -35,6 +35,8 @@ class StoreRestoreTest < BackupCase
     File.delete(path("b/numbers/more"))
     File.write(path("b/backup.json"), "{")
     assert_match(/backup\.json of the backup cannot be read/, refuse("restore", path("b"), data: path("r")))
+    File.write(path("b/backup.json"), "[]")
+    assert_match(/backup\.json of the backup is not one/, refuse("restore", path("b"), data: path("r")))
     File.write(path("b/backup.json"), '{"backup":9,"elah":"7.0.0"}')
     error = refuse("restore", path("b"), data: path("r"))
     assert_match(/has the format 9, written by Elah 7\.0\.0; this version reads 1/, error)
@@ -71,6 +73,8 @@ class StoreRestoreTest < BackupCase
     assert_empty Dir.children(@folder) - %w[data full]
     FileUtils.mkdir(path("empty"))
     succeed("backup", path("empty"))
+    # It was restored there, and could not be restored again.
+    assert_match(/lies in the backup .*empty/, refuse("restore", path("empty"), data: path("empty/r")))
     FileUtils.mkdir(path("r"))
     succeed("restore", path("empty"), data: path("r"))
   end
@@ -202,7 +206,7 @@ class StoreRestoreTest < BackupCase
       File.write(File.join(data, "numbers/mine"), "x")
       original.bind_call(self, folder)
     end
-    source = Elah::Store::Backup::FolderSource.new(path("b"))
+    source = Elah::Store::Backup::FolderSource.new(path("b"), data)
     assert_raises(Elah::Store::Backup::Failed) { Elah::Store::Backup::Restoration.run(source, data) }
     assert_equal %w[mine], Dir.children(path("r/numbers"))
     assert_equal %w[numbers], Dir.children(data)

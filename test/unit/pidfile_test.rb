@@ -55,6 +55,22 @@ class PidfileTest < Minitest::Test
     refute_path_exists @path
   end
 
+  # Each restart on a full disk left an empty file beside it.
+  def test_a_file_that_cannot_be_written_leaves_nothing
+    script = <<~RUBY
+      trap(:XFSZ, "IGNORE")
+      Process.setrlimit(:FSIZE, 0)
+      begin
+        Elah::Pidfile.hold(ARGV.first) { raise "held" }
+      rescue Elah::Pidfile::NotWritable
+        exit 7
+      end
+    RUBY
+    system(RbConfig.ruby, "-Ilib", "-relah", "-relah/server/pidfile", "-e", script, @path)
+    assert_equal 7, $?.exitstatus
+    assert_empty Dir.children(@folder)
+  end
+
   def test_it_is_removed_when_the_block_raises
     assert_raises(RuntimeError) { Elah::Pidfile.hold(@path) { raise "x" } }
     refute_path_exists @path

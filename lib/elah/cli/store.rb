@@ -56,7 +56,7 @@ module Elah
         end
 
         def read(from)
-          return Elah::Store::Backup::Restoration.run(Elah::Store::Backup::FolderSource.new(from), data) if File.directory?(from)
+          return Elah::Store::Backup::Restoration.run(Elah::Store::Backup::FolderSource.new(from, data), data) if File.directory?(from)
 
           File.open(from, "rb") { |io| receive(io, from) }
         rescue SystemCallError => e

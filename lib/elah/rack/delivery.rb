@@ -103,9 +103,9 @@ module Elah
       def path_of_file
         given = @body.to_path if @status != PARTIAL_CONTENT && @body.respond_to?(:to_path)
         path = File.path(given) if given
-        return unless path && File.file?(path)
+        bytes = path && File.file?(path) && File.size?(path) or return # a file of /proc has no size: `each` reads it
 
-        path if announced_length.nil? || announced_length == File.size(path)
+        path if announced_length.nil? || announced_length == bytes
       end
 
       # The parts of a body that has all of them. Rails promises them for each body, and calls `each` without a block where there are none: that of a

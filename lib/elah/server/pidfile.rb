@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require_relative "../errors"
 
 module Elah
@@ -86,14 +87,12 @@ module Elah
     def create(path)
       draft = "#{path}.#{Process.pid}.new"
       File.write(draft, "#{Process.pid}\n")
-      begin
-        File.link(draft, path)
-      ensure
-        File.delete(draft)
-      end
+      File.link(draft, path)
       true
     rescue Errno::EEXIST
       false
+    ensure
+      FileUtils.rm_f(draft)
     end
 
     def refuse_held

@@ -143,6 +143,7 @@ FORMS = {
   "file_range" => ->(_) { [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }] },
   "file_missing" => ->(_) { [200, TEXT, CountedFile.new("file_missing", "instead") { "/nonexistent/file" }] },
   "file_missing_and_unreadable" => ->(_) { [200, TEXT, File.open("/nonexistent/file")] },
+  "file_of_proc" => ->(_) { [200, TEXT, File.open("/proc/version")] },
   "file_folder" => ->(_) { [200, TEXT, CountedFile.new("file_folder", "instead") { "/tmp" }] },
   "raises" => ->(_) { raise "the secret" },
   "throws" => ->(_) { throw :async },

@@ -62,8 +62,11 @@ module Elah
       # A backup that is read from a folder.
       class FolderSource
         # @param path [String]
-        def initialize(path)
+        # @param data [String] the data folder into which it is restored
+        # @raise [Failed]
+        def initialize(path, data)
           @path = Text.path(path)
+          raise Failed, "#{data} lies in the backup #{path}: name a folder outside." if Folders.inside?(data, @path)
         end
 
         # @yieldparam path [String] of a file, relative

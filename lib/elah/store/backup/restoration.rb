@@ -94,7 +94,8 @@ module Elah
           raise Failed, "This is no complete backup: it has no #{MANIFEST}." unless @found.key?(MANIFEST)
 
           manifest = JSON.parse(File.read(File.join(@staging, MANIFEST)))
-          return manifest if manifest.is_a?(Hash) && manifest["backup"] == FORMAT
+          raise Failed, "The #{MANIFEST} of the backup is not one." unless manifest.is_a?(Hash)
+          return manifest if manifest["backup"] == FORMAT
 
           raise Failed, "The backup has the format #{manifest['backup'].inspect}, written by Elah #{manifest['elah']}; this version reads #{FORMAT}."
         rescue JSON::ParseError
