@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require "socket"
 require "securerandom"
 require "uri"
@@ -80,6 +81,7 @@ module Elah
 
       # To the first server that lets it in. That of the last time comes last: it has just failed.
       def connect
+        close if @socket && deserted?
         return if @socket
 
         failures = @urls.size.times.map do
@@ -96,6 +98,9 @@ module Elah
         close
         raise
       end
+
+      # Whether the server has sent something since the last batch: its PING, which nobody has answered, or its end.
+      def deserted? = @socket.to_io.wait_readable(0)
 
       def connect_to_one
         @socket = TCPSocket.new(@url.host, @url.port || PORT, connect_timeout: CONNECT_SECONDS)

@@ -61,6 +61,23 @@ class JetStreamTest < Minitest::Test
 
   def replying(text, &block) = with_stream(reply: ->(client, inbox) { send_reply(client, inbox, text) }, &block)
 
+  # The server of a sink that had nothing to send for minutes had closed the connection, as nobody answered its PING: the
+  # log told of a sink that cannot deliver, after each quiet time.
+  def test_a_connection_that_the_server_has_left_is_opened_again
+    closed = Queue.new
+    leaving = lambda do |client, inbox|
+      send_reply(client, inbox, ACKNOWLEDGED)
+      client.close
+      closed << true
+    end
+    with_stream(reply: leaving) do |stream|
+      2.times do
+        assert_nil stream.deliver([event])
+        closed.pop
+      end
+    end
+  end
+
   def test_only_the_stream_acknowledges
     replying(ACKNOWLEDGED) { |stream| assert_nil stream.deliver([event, event]) }
     ["{}", '"yes"', "thanks", "", "[1]", "null", "\xFF", '{"stream":"OTHER","seq":1}', '{"stream":"S"}',
