@@ -65,7 +65,7 @@ module Elah
     def try
       @app.compile! if @app.respond_to?(:compile!)
       Sockets.try(@config.bind.map(&:to_s), **Restart.current.trial)
-      exit(Restart::PASSED_STATUS)
+      Restart.current.leave_trial(Restart::PASSED_STATUS)
     end
 
     private

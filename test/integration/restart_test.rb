@@ -123,6 +123,20 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # They ran in each trial run, and undid beside the running server what the app needs, such as its place in a registry.
+  def test_a_trial_run_calls_no_at_exit_block_of_the_app
+    app = 'at_exit { File.write("ended", "") } if Elah::Restart.current.trial?'
+    supervised("#{app}\n#{format(APP_OF, 'old')}") do |server|
+      pids = worker_pids(server)
+      server.signal(:HUP)
+      wait_for_workers(server, 2, besides: pids)
+      write(server, "#{app}\nraise 'no new code'")
+      server.signal(:HUP)
+      server.wait_for(/The trial process failed/)
+      refute_path_exists File.join(server.folder, "ended")
+    end
+  end
+
   def test_one_process_serves_on_when_the_code_does_not_load
     ElahServer.start(format(APP_OF, "old")) do |server|
       write(server, "this is no Ruby (")

@@ -88,6 +88,14 @@ module Elah
       end
     end
 
+    # Ends a trial run without the `at_exit` blocks of the app, which may undo what the server needs that goes on.
+    #
+    # @param status [Integer]
+    def leave_trial(status)
+      [$stdout, $stderr].each(&:flush)
+      exit!(status)
+    end
+
     # Keeps the exit of a worker from deleting Rack's pid file: `at_exit`, Rack deletes the file that this String names.
     def leave_rack_pid_file
       @rack_pid_file.replace("") unless @rack_pid_file.nil? || @rack_pid_file.frozen?
