@@ -137,8 +137,9 @@ class ClusterStoreBadDaysTest < Minitest::Test
       refused = outcomes.grep(Elah::Store::Unavailable)
       refute_empty refused.map(&:message).grep(/too many/)
       assert_empty refused.select(&:may_have_run?)
+      crowd.drop(1).each(&:close) # they may have all connections, and keep them
       assert_equal true, once_stored { crowd.first.table("links").put("a", "1") }
-      crowd.each(&:close)
+      crowd.first.close
     end
   ensure
     narrow&.close
