@@ -82,7 +82,7 @@ class LabTest < Minitest::Test
   end
 
   def test_apis_are_measured_on_the_embedded_store_and_on_servers_also_on_one_that_was_filled_before
-    Gems.missing("activerecord")&.then { |reason| skip reason }
+    Gems.missing("sqlite3")&.then { |reason| skip reason }
     %w[ring_pools leaderboards_redis items_mongodb].each do |workload|
       run = measure("sinatra", workload)
       refute run[:failure], "#{workload}: #{run[:failure]}"

@@ -7,8 +7,8 @@ require "support/process_memory"
 
 class WaitingConnectionsTest < Minitest::Test
   # Five pages: the fiber's two stacks, its frames and hyper's two buffers, of which a short head touches one page each;
-  # and 4 KB of all else.
-  BYTES_MAX = 27_000
+  # and 4 KB of all else. On Ruby 3.4 it is about 27,100 bytes in all.
+  BYTES_MAX = RUBY_VERSION < "3.4" ? 27_000 : 27_500
   COUNT = 400
 
   APP = <<~RUBY
