@@ -36,7 +36,7 @@ class StoreRestoreTest < BackupCase
     File.write(path("b/backup.json"), "{")
     assert_match(/backup\.json of the backup cannot be read/, refuse("restore", path("b"), data: path("r")))
     File.write(path("b/backup.json"), "[]")
-    assert_match(/backup\.json of the backup is not one/, refuse("restore", path("b"), data: path("r")))
+    assert_match(/backup\.json of the backup is no JSON object/, refuse("restore", path("b"), data: path("r")))
     File.write(path("b/backup.json"), '{"backup":9,"elah":"7.0.0"}')
     error = refuse("restore", path("b"), data: path("r"))
     assert_match(/has the format 9, written by Elah 7\.0\.0; this version reads 1/, error)

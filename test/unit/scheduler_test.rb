@@ -109,6 +109,22 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # The loop looks for late data once more after the time limit. The fiber still waits then, as Ruby sees it.
+  def test_a_descriptor_may_be_closed_while_late_data_is_looked_for
+    Elah.run do
+      reader, _writer = IO.pipe
+      closing = nil
+      Fiber.scheduler.define_singleton_method(:yield) do
+        closing ||= Thread.new { reader.close }
+        Thread.pass until closing.stop?
+        super()
+      end
+      waiting = failing { reader.wait_readable(0.01) }
+      assert_equal "stream closed in another fiber", waiting.value.message
+      closing.join
+    end
+  end
+
   def test_a_wake_up_that_came_twice_ends_one_wait
     Elah.run do
       queue = Thread::Queue.new

@@ -98,8 +98,7 @@ module Elah
       id = @loop.new_wait
       return events unless @loop.watch(id, descriptor, events) # a plain file, always ready
 
-      park_watching([descriptor], id, limit)
-      ready = @loop.readiness(id) || late_readiness(id) and return ready
+      ready = park_watching([descriptor], id, limit) { @loop.readiness(id) || late_readiness(id) } and return ready
       raise IO::TimeoutError, "The IO was not ready within its timeout of #{limit} s." if limit && !timeout
 
       false
@@ -234,6 +233,7 @@ module Elah
       @watches.during(descriptors, @loop.current_task) do
         @loop.start_timer(id, timeout.to_f) if timeout
         @loop.park(id)
+        yield if block_given? # still watched, because it may wait
       end
     end
 

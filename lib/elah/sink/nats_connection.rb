@@ -81,7 +81,7 @@ module Elah
 
       # To the first server that lets it in. That of the last time comes last: it has just failed.
       def connect
-        close if @socket && deserted?
+        close if @socket && stale?
         return if @socket
 
         failures = @urls.size.times.map do
@@ -100,7 +100,7 @@ module Elah
       end
 
       # Whether the server has sent something since the last batch: its PING, which nobody has answered, or its end.
-      def deserted? = @socket.to_io.wait_readable(0)
+      def stale? = @socket.to_io.wait_readable(0)
 
       def connect_to_one
         @socket = TCPSocket.new(@url.host, @url.port || PORT, connect_timeout: CONNECT_SECONDS)

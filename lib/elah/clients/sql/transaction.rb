@@ -56,7 +56,7 @@ module Elah
       def undo(savepoint, failed)
         leave_rows
         native.roll_back_to_savepoint(savepoint)
-      rescue SQL::Error, Unavailable
+      rescue Error, Unavailable
         raise unless failed
       end
 

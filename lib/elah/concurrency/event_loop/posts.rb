@@ -27,12 +27,12 @@ module Elah
 
       private
 
-      # One wait serves all posts of an iteration. Each is followed by another one: what a block posts is for the next iteration, when the tasks have
-      # run that the block has woken.
+      # One wait serves all posts of an iteration, and the next iteration has a new one. So what a block posts runs after the tasks that the block has
+      # woken.
       def expect_posts
         @posts = new_wait
         after_wait(@posts) do
-          expect_posts # first: who posts with the old wait has posted already
+          expect_posts # before the calls: a thread that ends the old wait has added its block already
           @posted.size.times { call_here(@posted.shift) }
         end
       end

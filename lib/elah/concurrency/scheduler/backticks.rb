@@ -2,8 +2,8 @@
 
 module Elah
   class Scheduler
-    # A command in backticks, in a fiber of the loop. Ruby waits for the process after it has read the output, so a fiber that is cancelled while it
-    # reads would leave a zombie. Here a thread goes on then.
+    # A command in backticks, in a fiber of the loop. Ruby waits for the process only when it has read the whole output, so a fiber that is cancelled
+    # while it reads would leave a zombie. Here a thread then reads on and waits in its place.
     module Backticks
       # Reads and drops the output of a command that nobody waits for, so that the command goes on, and waits for its process.
       #

@@ -94,7 +94,7 @@ module Elah
           raise Failed, "This is no complete backup: it has no #{MANIFEST}." unless @found.key?(MANIFEST)
 
           manifest = JSON.parse(File.read(File.join(@staging, MANIFEST)))
-          raise Failed, "The #{MANIFEST} of the backup is not one." unless manifest.is_a?(Hash)
+          raise Failed, "The #{MANIFEST} of the backup is no JSON object." unless manifest.is_a?(Hash)
           return manifest if manifest["backup"] == FORMAT
 
           raise Failed, "The backup has the format #{manifest['backup'].inspect}, written by Elah #{manifest['elah']}; this version reads #{FORMAT}."
