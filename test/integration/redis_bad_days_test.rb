@@ -226,7 +226,70 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # The client sent a command again when its connection was lost, also one that the node had run.
+  def test_a_cluster_runs_no_command_twice_whose_connection_is_lost
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      acknowledged = failed = 0
+      cutting(cluster.nodes, -> { acknowledged }) do
+        Elah.run do
+          Array.new(8) do
+            Elah.async do
+              400.times do
+                redis.pipelined { |batch| 5.times { batch.incr("count") } }
+                acknowledged += 5
+              rescue Elah::Unavailable
+                failed += 5
+              end
+            end
+          end.each(&:value)
+        end
+      end
+      assert_operator failed, :>, 0
+      assert_includes acknowledged..acknowledged + failed, once_available { redis.get("count") }.to_i
+      redis.close
+    end
+  end
+
+  # Only the replies of its commands name the new node of a transaction. It failed until another command found the slot.
+  def test_a_transaction_follows_its_slot
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      key = key_on(cluster.nodes.first)
+      redis.call("DEL", key)
+      move_slot(cluster.nodes, redis.call("CLUSTER", "KEYSLOT", key))
+      assert_equal [1, 2], redis.multi { |batch| 2.times { batch.incr(key) } }
+      redis.close
+    end
+  end
+
   private
+
+  # Cuts the connections of all clients while the block runs, each time that something was acknowledged.
+  def cutting(nodes, acknowledged)
+    is_over = false
+    thread = Thread.new do
+      clients = nodes.map { |node| Elah::Redis.new(node.url) }
+      until is_over
+        count = acknowledged.call
+        Thread.pass until is_over || acknowledged.call > count + 200
+        clients.each { |client| client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
+      end
+      clients.each(&:close)
+    end
+    yield
+  ensure
+    is_over = true
+    thread.join
+  end
+
+  # Gives a slot without keys to the last node.
+  def move_slot(nodes, slot)
+    clients = nodes.map { |node| Elah::Redis.new(node.url) }
+    id = clients.last.call("CLUSTER", "MYID")
+    clients.reverse_each { |client| client.call("CLUSTER", "SETSLOT", slot, "NODE", id) }
+    clients.each(&:close)
+  end
 
   def key_on(node)
     redis = Elah::Redis.new(node.url)

@@ -199,6 +199,26 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # The thread had seen the fiber wait, and woke it when its time was up and it waited for something else: the exception
+  # was raised a second time there, or the next one never.
+  def test_a_wake_up_that_comes_late_leaves_the_next_wait_alone
+    Elah.run do
+      queue = Thread::Queue.new
+      is_over = false
+      Elah.current_loop.current_task.define_singleton_method(:wake) do |*wait|
+        Thread.pass until is_over
+        super(*wait)
+      end
+      thread = nil
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.05) { (thread = Thread.new { queue << 1 }) && queue.pop }
+      end
+      is_over = true
+      Thread.pass while thread.alive?
+      assert_operator(measure { assert_raises(Timeout::Error) { Timeout.timeout(0.05) { sleep(60) } } }, :<, 50)
+    end
+  end
+
   def test_a_wake_up_for_something_else_does_not_end_a_sleep
     Elah.run do
       scheduler = Fiber.scheduler

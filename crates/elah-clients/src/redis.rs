@@ -6,6 +6,7 @@
 
 mod client;
 mod cluster;
+mod cluster_node;
 mod command;
 mod connection;
 mod error;

@@ -131,7 +131,9 @@ module Elah
       task.suspended = Fiber.current
       task.wait = id
       task.observer ? leave_observed(task.observer) : @root.transfer
-      raise task.take_raising if task.raising
+      return unless task.raising
+
+      exception = task.take_raising and raise exception
     rescue Exception # also from Ruby itself, which does not know the task
       @waits.delete(id)
       @current = task

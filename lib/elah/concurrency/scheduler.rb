@@ -65,11 +65,10 @@ module Elah
         return true if !@woken_early.empty? && woken_early?(fiber, blocker)
 
         @loop.park(id)
-        is_over = !(woken = task.woken)
+        is_over = !(woken = task.woken?)
         woken
       ensure
         @sleepers.delete(fiber)
-        task.woken = false
         @loop.cancel_wait(id) if timeout && !is_over # its timer is over otherwise
       end
     end
@@ -80,10 +79,10 @@ module Elah
     # @param fiber [Fiber]
     def unblock(blocker, fiber)
       task = @sleepers[fiber] || asleep_since(blocker, fiber)
-      return if task.nil? || task.woken
+      return if task.nil? || task.woken?
 
-      task.wake
-      @loop.end_wait(task.wait)
+      task.wake(wait = task.wait)
+      @loop.end_wait(wait)
     end
 
     # @param io [IO]

@@ -60,7 +60,6 @@ module Elah
       waiter.is_granted
     ensure
       @waiters.delete(waiter)
-      waiter.task.woken = false
       event_loop.cancel_wait(waiter.id) if seconds
     end
 
@@ -69,7 +68,7 @@ module Elah
       return @free += 1 unless (waiter = @waiters.shift)
 
       waiter.is_granted = true
-      waiter.task.wake
+      waiter.task.wake(waiter.id)
       waiter.event_loop.end_wait(waiter.id)
     end
   end

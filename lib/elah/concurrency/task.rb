@@ -46,10 +46,6 @@ module Elah
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
     attr_accessor :fiber_state
 
-    # @return [Boolean] whether it has acquired what it waits for, which {#wake} records; false again when it has received that. Every wait reads
-    #   it, so it is not a Ruby method.
-    attr_accessor :woken
-
     # @return [Array<Postponed>, nil] exceptions for {#next_postponed}. Every wait reads it, so it is not a Ruby method.
     attr_reader :postponed
 
@@ -82,16 +78,24 @@ module Elah
       @raising_shields = shields
     end
 
-    # @return [Exception, nil] the exception to raise; returned only once
-    def take_raising = @raising&.tap { @raising = nil }
-
-    # Records that the task has acquired what it waited for, such as the lock of a Mutex. An exception does not end such a wait, even one that is
-    # already on its way: the lock would be lost.
-    def wake
-      @woken = true
-      postpone(@raising, @raising_shields) if @raising
+    # @return [Exception, nil] the exception to raise, only once; nil when the task was woken meanwhile, and gets it at its next wait
+    def take_raising
+      exception = @raising
       @raising = nil
+      return exception unless woken?
+
+      postpone(exception, @raising_shields)
+      nil
     end
+
+    # Records that the task has acquired what it waits for, such as the lock of a Mutex. An exception does not end such a wait, even one that is
+    # already on its way: the lock would be lost. May be called from any thread, and is of no effect once the task waits for something else.
+    #
+    # @param wait [Integer]
+    def wake(wait) = @woken = wait
+
+    # @return [Boolean] whether the last wait has ended with {#wake}
+    def woken? = @woken == @wait
 
     # @return [Boolean]
     def transient? = @transient

@@ -171,7 +171,6 @@ module Elah
         waiter.event_loop.park(waiter.id)
       ensure
         task.awaits = nil
-        task.woken = false
         line.delete(waiter) unless waiter.is_granted
       end
 
@@ -186,7 +185,7 @@ module Elah
         @runner = waiter.task
         @runner.awaits = nil # now, and not when it goes on: a call that comes before would follow it in a circle
         waiter.is_granted = true
-        waiter.task.wake
+        waiter.task.wake(waiter.id)
         waiter.event_loop.end_wait(waiter.id)
       end
     end

@@ -2,19 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use redis::aio::ConnectionLike;
 use redis::cluster::{ClusterClient as Nodes, ClusterClientBuilder};
-use redis::cluster_async::ClusterConnection;
+use redis::cluster_async;
 use redis::{Cmd, ErrorKind, Pipeline, ProtocolVersion, RedisError, TlsCertificates, Value};
 use tokio::sync::OnceCell;
 
 use crate::Work;
+use crate::redis::cluster_node::ClusterNode;
 use crate::redis::command::{Commands, Name};
 use crate::redis::error::Error;
 use crate::redis::reply::Replies;
 use crate::redis::settings::Settings;
+
+/// A caller's command times out before the crate's.
+const ROOM: Duration = Duration::from_secs(1);
+
+type ClusterConnection = cluster_async::ClusterConnection<ClusterNode>;
 
 /// A client of a cluster. It connects for the first command.
 pub struct ClusterClient {
@@ -68,8 +75,9 @@ impl ClusterClient {
                 pipeline.add_command(command(&words));
             }
             let name = Name::new(b"MULTI");
-            let offset = commands.count() as usize + 1;
-            let reply = self.in_time(name, connection.req_packed_commands(&pipeline, offset, 1)).await?;
+            // All replies, because a moved slot shows in that of a command. The node has run none of them then.
+            let count = commands.count() as usize + 2;
+            let reply = self.in_time(name, connection.req_packed_commands(&pipeline, 0, count)).await?;
             let reply = reply.map(|mut replies| replies.pop().unwrap_or(Value::Nil));
             let mut bytes = Vec::new();
             self.write_outcome(reply, name, &mut bytes)?;
@@ -91,12 +99,12 @@ impl ClusterClient {
         let unreachable = |cause: String| Error::Unreachable {
             server: self.server(),
             cause: cause.trim_end_matches('.').into(),
-            retry_after: std::time::Duration::ZERO,
+            retry_after: Duration::ZERO,
         };
         let nodes = self.nodes().map_err(|error| unreachable(safe_text(&error)))?;
         // The connection to a node for the slots, and then those to the nodes themselves.
         let bound = self.settings.times.connect * 2;
-        match tokio::time::timeout(bound, nodes.get_async_connection()).await {
+        match tokio::time::timeout(bound, nodes.get_async_generic_connection()).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(unreachable(safe_text(&error))),
             Err(_) => Err(unreachable(format!("no connection within {} s", bound.as_secs_f64()))),
@@ -108,7 +116,8 @@ impl ClusterClient {
         let mut builder = ClusterClientBuilder::new([cluster.node.clone()])
             .use_protocol(ProtocolVersion::RESP3)
             .connection_timeout(self.settings.times.connect)
-            .response_timeout(self.settings.times.command);
+            .response_timeout(self.settings.times.command + ROOM) // of the crate's own commands too
+            .overall_response_timeout(None);
         if let Some(pem) = &cluster.ca_pem {
             builder = builder.certs(TlsCertificates { client_tls: None, root_cert: Some(pem.clone()) });
         }
@@ -126,9 +135,6 @@ impl ClusterClient {
             Ok(value) => write_value(&value, bytes),
             Err(error) => match error.code() {
                 Some(code) => write_refusal(code, error.detail(), bytes),
-                None if error.is_timeout() => {
-                    return Err(Error::TimedOut { server: self.server(), command, after: self.settings.times.command });
-                }
                 None if error.kind() == ErrorKind::Client => {
                     write_refusal("ERR", Some(&safe_text(&error)), bytes);
                 }

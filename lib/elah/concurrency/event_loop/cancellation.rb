@@ -34,7 +34,7 @@ module Elah
       # @param exception [Exception, #exception]
       # @param shields [Numeric] number of shields that the exception passes
       def cancel(task, exception, shields: 0)
-        if task.woken || task.shields(exception) > shields || !@waits.delete(task.wait)
+        if task.woken? || task.shields(exception) > shields || !@waits.delete(task.wait)
           task.postpone(exception, shields)
         else
           cancel_wait(task.wait)
