@@ -251,6 +251,46 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # Nobody closes the connections of a paused node. Another one has its slots when the others have noticed.
+  def test_a_cluster_whose_master_is_paused_goes_on_with_its_replica
+    Servers::RedisCluster.start(replicas: 1) do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true, command_seconds: 1)
+      key = key_on(cluster.nodes[1])
+      redis.set(key, "kept")
+      await_replica(cluster.nodes[1])
+      cluster.nodes[1].pause
+      assert_equal "OK", in_the_end { redis.set(key, "after the failover") }
+      assert_equal "after the failover", redis.get(key)
+      cluster.nodes[1].resume
+      assert_equal "after the failover", redis.get(key)
+      redis.close
+    end
+  end
+
+  def test_keys_that_are_moving_are_found
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      moving(cluster, redis, key = key_on(cluster.nodes.first)) do |source, finish|
+        assert_equal %w[1 2], [redis.get("{#{key}}here"), redis.get("{#{key}}there")]
+        assert_equal [3, 4], redis.multi { |batch| 2.times { batch.incr("{#{key}}there") } }
+        assert_equal %w[1 4], redis.pipelined { |batch| %w[here there].each { |name| batch.get("{#{key}}#{name}") } }
+        both = Thread.new { redis.mget("{#{key}}here", "{#{key}}there") }
+        wait_until("they are not together") { source.call("INFO", "errorstats").include?("TRYAGAIN") }
+        finish.call
+        assert_equal %w[1 4], both.value
+      end
+      redis.close
+    end
+  end
+
+  def test_a_server_that_is_no_cluster_is_told
+    with_server do |server|
+      redis = Elah::Redis.new(server.url, cluster: true)
+      assert_match(/cannot be reached: ERR This instance has cluster support disabled\.\z/, assert_raises(Elah::Unavailable) { redis.get("k") }.message)
+      redis.close
+    end
+  end
+
   # Only the replies of its commands name the new node of a transaction. It failed until another command found the slot.
   def test_a_transaction_follows_its_slot
     Servers::RedisCluster.start do |cluster|
@@ -289,6 +329,22 @@ class RedisBadDaysTest < Minitest::Test
     id = clients.last.call("CLUSTER", "MYID")
     clients.reverse_each { |client| client.call("CLUSTER", "SETSLOT", slot, "NODE", id) }
     clients.each(&:close)
+  end
+
+  # While the block runs, the first node gives a slot to the last one: `here` is still on it, `there` on the other.
+  def moving(cluster, redis, key)
+    redis.call("DEL", key)
+    redis.mset("{#{key}}here", 1, "{#{key}}there", 2)
+    slot = redis.call("CLUSTER", "KEYSLOT", key)
+    source, target = nodes = cluster.nodes.values_at(0, -1).map { |node| Elah::Redis.new(node.url) }
+    ids = nodes.map { |node| node.call("CLUSTER", "MYID") }
+    move = ->(name) { source.call("MIGRATE", "127.0.0.1", cluster.nodes.last.port, "{#{key}}#{name}", 0, 5000) }
+    target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
+    source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
+    move.call("there")
+    yield source, -> { move.call("here") && nodes.reverse_each { |node| node.call("CLUSTER", "SETSLOT", slot, "NODE", ids[1]) } }
+  ensure
+    nodes&.each(&:close)
   end
 
   def key_on(node)

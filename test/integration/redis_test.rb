@@ -239,4 +239,17 @@ class RedisTest < Minitest::Test
       redis.close
     end
   end
+
+  def test_a_cluster_with_encryption_and_a_password
+    Servers::RedisCluster.start(tls: true, password: "p@ss") do |cluster|
+      url = cluster.url.sub("p@ss", "p%40ss")
+      redis = Elah::Redis.new(url, cluster: true, ca_file: cluster.ca_file)
+      assert_equal ["OK"], Array.new(30) { |index| redis.set("k#{index}", index) }.uniq
+      assert_equal (0...30).map(&:to_s), Array.new(30) { |index| redis.get("k#{index}") }
+      redis.close
+      stranger = Elah::Redis.new(url, cluster: true)
+      assert_match(/cannot be reached: .*certificate/, assert_raises(Elah::Unavailable) { stranger.get("k") }.message)
+      stranger.close
+    end
+  end
 end

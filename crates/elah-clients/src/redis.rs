@@ -1,19 +1,20 @@
 //! The client of Redis: one connection shared by all callers, so that waiting commands leave in one write; subscriptions;
 //! clusters.
 //!
-//! One server is served by this module's own multiplexer, so a command costs no task and no channel. Clusters use the crate
-//! `redis`, which handles slots, moves and failovers.
+//! The multiplexer is this module's own, so a command to one server costs no task and no channel. A cluster has one for each node:
+//! the crate `redis` repeats commands that may have run, and its cluster stood still for good after lost connections.
 
 mod client;
 mod cluster;
-mod cluster_node;
 mod command;
 mod connection;
 mod error;
 mod handshake;
 mod in_flight;
+mod key_slot;
 mod reply;
 mod settings;
+mod slot_map;
 mod subscription;
 
 pub use client::{Client, Driver};

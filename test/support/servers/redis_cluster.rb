@@ -25,6 +25,7 @@ module Servers
     #
     # @param masters [Integer] 3 at least
     # @param replicas [Integer] of each master
+    # @param options [Hash] `password:` and `tls:` of {Server.start}
     def self.start(masters: 3, replicas: 0, **options)
       cluster = new(masters, replicas, options)
       return cluster unless block_given?
@@ -38,6 +39,8 @@ module Servers
 
     def initialize(masters, replicas, options)
       @nodes = []
+      @options = options
+      options = options.merge(settings: shared_certificate) if options[:tls]
       (masters * (1 + replicas)).times { @nodes << Node.start(**options) }
       command_line("--cluster", "create", *nodes.map(&:address), "--cluster-replicas", replicas.to_s, "--cluster-yes")
       await_agreement(masters * replicas)
@@ -52,9 +55,26 @@ module Servers
     # @return [String] of the first node, which knows the others
     def url = urls.first
 
-    def remove = nodes.each(&:remove)
+    # @return [String] path of the certificate that clients trust
+    def ca_file = @certificate.authority_path
+
+    def remove
+      nodes.each(&:remove)
+      FileUtils.rm_rf(@folder) if @folder
+    end
 
     private
+
+    # All nodes have one certificate. Only nodes that speak TLS to each other tell clients the ports for it.
+    def shared_certificate
+      @certificate = Certificate.issue(@folder = Dir.mktmpdir("elah-cluster"))
+      { "tls-cert-file" => @certificate.path, "tls-key-file" => @certificate.key_path, "tls-ca-cert-file" => ca_file, "tls-cluster" => "yes" }
+    end
+
+    def credentials
+      password = @options[:password]
+      [*(["-a", password, "--no-auth-warning"] if password), *(%w[--tls --insecure] if @options[:tls])]
+    end
 
     def await_agreement(replica_count)
       give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + FORM_SECONDS
@@ -70,7 +90,7 @@ module Servers
     end
 
     def command_line(*arguments)
-      out, status = Open3.capture2e("redis-cli", *arguments)
+      out, status = Open3.capture2e("redis-cli", *credentials, *arguments)
       status.success? ? out : raise(Failure, "redis-cli #{arguments.join(' ')}: #{out}")
     end
   end

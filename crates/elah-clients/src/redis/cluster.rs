@@ -1,236 +1,301 @@
-//! A cluster, over the crate `redis`, which finds the node of a key, follows moved slots and handles failovers.
+//! A cluster: a client of each node, the slots that each has, and the commands that a node sends elsewhere.
+//!
+//! A command is sent again only after a reply which says that it has not run.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
-use redis::aio::ConnectionLike;
-use redis::cluster::{ClusterClient as Nodes, ClusterClientBuilder};
-use redis::cluster_async;
-use redis::{Cmd, ErrorKind, Pipeline, ProtocolVersion, RedisError, TlsCertificates, Value};
-use tokio::sync::OnceCell;
+use bytes::{Bytes, BytesMut};
+use futures_util::future::{join_all, select_ok};
+use tokio::sync::oneshot;
 
 use crate::Work;
-use crate::redis::cluster_node::ClusterNode;
+use crate::redis::client::Client;
 use crate::redis::command::{Commands, Name};
 use crate::redis::error::Error;
-use crate::redis::reply::Replies;
+use crate::redis::in_flight::Waiter;
+use crate::redis::key_slot;
+use crate::redis::reply::{Item, Replies};
 use crate::redis::settings::Settings;
+use crate::redis::slot_map::{Redirection, SlotMap};
 
-/// A caller's command times out before the crate's.
-const ROOM: Duration = Duration::from_secs(1);
-
-type ClusterConnection = cluster_async::ClusterConnection<ClusterNode>;
+/// How often a command is sent elsewhere. A slot moves once; more than a few times is a circle.
+const ROUNDS_MAX: usize = 16;
+/// The pause before a command whose keys are moving is sent again.
+const MOVING_PAUSE: Duration = Duration::from_millis(20);
+/// The least time between two questions for the slots.
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 
 /// A client of a cluster. It connects for the first command.
 pub struct ClusterClient {
     settings: Settings,
-    connection: OnceCell<ClusterConnection>,
-    in_flight: AtomicUsize,
+    topology: Mutex<Topology>,
+    /// When the slots were asked for; held by who asks.
+    refreshed: tokio::sync::Mutex<Option<Instant>>,
+    /// Whether a node has failed, or a slot has moved, since the slots were asked for.
+    is_stale: Arc<AtomicBool>,
 }
 
-/// Counts a command while it waits.
-struct InFlight<'a>(&'a AtomicUsize);
+#[derive(Default)]
+struct Topology {
+    slots: SlotMap,
+    nodes: Vec<Arc<Node>>,
+}
 
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+struct Node {
+    host: String,
+    port: u16,
+    client: Client<Caller>,
+}
+
+/// Waits for the replies of a node.
+struct Caller {
+    replies: oneshot::Sender<Result<Replies, Error>>,
+    is_stale: Arc<AtomicBool>,
+}
+
+impl Waiter for Caller {
+    fn end(self, outcome: Result<Replies, Error>) {
+        if outcome.is_err() {
+            self.is_stale.store(true, Ordering::Relaxed);
+        }
+        let _ = self.replies.send(outcome); // the caller may have been cancelled
     }
+}
+
+/// What is sent to one node: a command, or a whole transaction.
+struct Unit {
+    commands: Commands,
+    slot: u16,
+    /// The node that a reply named, instead of that of the slot.
+    asked: Option<(String, u16)>,
+    replies: Option<Bytes>,
+}
+
+/// The units that leave together.
+struct Batch {
+    node: Arc<Node>,
+    commands: Commands,
+    /// The numbers of the units, and whether an `ASKING` is before them.
+    units: Vec<(usize, bool)>,
 }
 
 impl ClusterClient {
     /// A client without connections.
     pub fn new(settings: Settings) -> Self {
-        ClusterClient { settings, connection: OnceCell::new(), in_flight: AtomicUsize::new(0) }
-    }
-
-    /// Sends each command to the node of its keys, and returns the replies in the order of the commands.
-    pub fn run(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
-        Box::pin(async move {
-            let connection = self.begin().await?;
-            let _counted = InFlight(&self.in_flight);
-            let replies = commands.words().into_iter().map(|words| {
-                let mut connection = connection.clone();
-                let command = command(&words);
-                async move { connection.req_packed_command(&command).await }
-            });
-            let replies = self.in_time(commands.name(), join_all(replies)).await?;
-            let mut bytes = Vec::new();
-            for reply in replies {
-                self.write_outcome(reply, commands.name(), &mut bytes)?;
-            }
-            Ok(Replies::new(bytes.into()))
-        })
-    }
-
-    /// Runs commands whose keys are on one node, all or none. The single reply is the array of theirs.
-    pub fn run_transaction(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
-        Box::pin(async move {
-            let mut connection = self.begin().await?;
-            let _counted = InFlight(&self.in_flight);
-            let mut pipeline = Pipeline::new();
-            pipeline.atomic();
-            for words in commands.words() {
-                pipeline.add_command(command(&words));
-            }
-            let name = Name::new(b"MULTI");
-            // All replies, because a moved slot shows in that of a command. The node has run none of them then.
-            let count = commands.count() as usize + 2;
-            let reply = self.in_time(name, connection.req_packed_commands(&pipeline, 0, count)).await?;
-            let reply = reply.map(|mut replies| replies.pop().unwrap_or(Value::Nil));
-            let mut bytes = Vec::new();
-            self.write_outcome(reply, name, &mut bytes)?;
-            Ok(Replies::new(bytes.into()))
-        })
-    }
-
-    async fn begin(&self) -> Result<ClusterConnection, Error> {
-        let max = self.settings.times.in_flight_max;
-        if self.in_flight.load(Ordering::Relaxed) >= max {
-            return Err(Error::Overloaded { server: self.server(), max });
+        ClusterClient {
+            settings,
+            topology: Mutex::default(),
+            refreshed: tokio::sync::Mutex::new(None),
+            is_stale: Arc::new(AtomicBool::new(true)),
         }
-        let connection = self.connection.get_or_try_init(|| self.connect()).await?.clone();
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(connection)
     }
 
-    async fn connect(&self) -> Result<ClusterConnection, Error> {
-        let unreachable = |cause: String| Error::Unreachable {
-            server: self.server(),
+    /// Sends each command to the node of its first key, and returns the replies in the order of the commands.
+    pub fn run(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+        let units = commands.each().map(|(words, commands)| Unit::new(key_slot::slot_of(&words), commands)).collect();
+        Box::pin(self.in_time(commands.name(), units))
+    }
+
+    /// Runs commands whose keys are in one slot, all or none. The replies are those to `MULTI`, to each command, and to `EXEC`.
+    pub fn run_transaction(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+        let slot = commands.each().find_map(|(words, _)| key_slot::slot_of(&words));
+        let commands = commands.into_transaction();
+        Box::pin(self.in_time(commands.name(), vec![Unit::new(slot, commands)]))
+    }
+
+    async fn in_time(&self, command: Name, units: Vec<Unit>) -> Result<Replies, Error> {
+        let after = self.settings.times.command;
+        let server = Arc::clone(&self.settings.server);
+        tokio::time::timeout(after, self.run_units(units)).await.unwrap_or(Err(Error::TimedOut { server, command, after }))
+    }
+
+    async fn run_units(&self, mut units: Vec<Unit>) -> Result<Replies, Error> {
+        let mut may_look_again = true;
+        for _ in 0..ROUNDS_MAX {
+            self.refresh().await?;
+            let batches = self.batches(&units);
+            if batches.is_empty() {
+                break;
+            }
+            let outcomes = join_all(batches.iter().map(|batch| self.ask(&batch.node, &batch.commands, &self.is_stale))).await;
+            let mut is_moving = false;
+            for (batch, outcome) in batches.iter().zip(outcomes) {
+                match outcome {
+                    Ok(replies) => is_moving |= self.deliver(batch, replies, &mut units),
+                    // Nothing was sent, and another node may have the slots by now.
+                    Err(Error::Unreachable { .. }) if may_look_again => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            may_look_again = false;
+            if is_moving {
+                tokio::time::sleep(MOVING_PAUSE).await;
+            }
+        }
+        let mut whole = BytesMut::new();
+        for unit in &units {
+            whole.extend_from_slice(unit.replies.as_deref().unwrap_or(b"-TRYAGAIN The slot moves from node to node\r\n"));
+        }
+        Ok(Replies::new(whole.freeze()))
+    }
+
+    /// Puts the units without replies together by their nodes, in their order.
+    fn batches(&self, units: &[Unit]) -> Vec<Batch> {
+        let mut topology = self.topology();
+        let mut batches: Vec<Batch> = Vec::new();
+        for (number, unit) in units.iter().enumerate().filter(|(_, unit)| unit.replies.is_none()) {
+            let address =
+                unit.asked.clone().or_else(|| topology.slots.node_of(unit.slot).map(|(host, port)| (host.to_owned(), port)));
+            let Some((host, port)) = address else { continue };
+            let node = topology.node(&self.settings, &host, port);
+            let known = batches.iter().position(|batch| Arc::ptr_eq(&batch.node, &node));
+            let at = known.unwrap_or_else(|| {
+                batches.push(Batch { node, commands: Commands::default(), units: Vec::new() });
+                batches.len() - 1
+            });
+            let batch = &mut batches[at];
+            let is_asking = unit.asked.is_some();
+            if is_asking {
+                batch.commands.begin(1);
+                batch.commands.word(b"ASKING");
+            }
+            batch.commands.append(&unit.commands);
+            batch.units.push((number, is_asking));
+        }
+        batches
+    }
+
+    /// Gives its replies to each unit; one that belongs elsewhere remains without. Whether the keys of one are moving.
+    fn deliver(&self, batch: &Batch, mut replies: Replies, units: &mut [Unit]) -> bool {
+        let mut is_moving = false;
+        for (number, is_asking) in &batch.units {
+            let unit = &mut units[*number];
+            if *is_asking {
+                replies.skip();
+            }
+            let own = replies.take(unit.commands.count());
+            unit.asked = None;
+            match redirection(&own, unit.commands.count(), &batch.node.host) {
+                None => unit.replies = Some(own),
+                Some(Redirection::Down) => {
+                    unit.replies = Some(own);
+                    self.is_stale.store(true, Ordering::Relaxed);
+                }
+                Some(Redirection::TryAgain) => is_moving = true,
+                Some(Redirection::Ask { host, port }) => unit.asked = Some((host, port)),
+                Some(Redirection::Moved { slot, host, port }) => {
+                    self.topology().slots.set(slot, &host, port);
+                    self.is_stale.store(true, Ordering::Relaxed); // more slots may have moved
+                }
+            }
+        }
+        is_moving
+    }
+
+    /// Sets `is_stale` when the node fails, also after the caller was cancelled.
+    async fn ask(&self, node: &Node, commands: &Commands, is_stale: &Arc<AtomicBool>) -> Result<Replies, Error> {
+        let (replies, receiver) = oneshot::channel();
+        if let Some(driver) = node.client.submit(commands, Caller { replies, is_stale: Arc::clone(is_stale) }) {
+            tokio::spawn(driver.run());
+        }
+        receiver.await.unwrap_or_else(|_| Err(Error::Closed { server: Arc::clone(&self.settings.server) }))
+    }
+
+    /// Asks for the slots if they may have changed. Without an answer the known ones remain.
+    async fn refresh(&self) -> Result<(), Error> {
+        if !self.is_stale.load(Ordering::Relaxed) && !self.is_empty() {
+            return Ok(());
+        }
+        let mut refreshed = self.refreshed.lock().await;
+        let is_due = refreshed.is_none_or(|at| at.elapsed() >= REFRESH_PAUSE) || self.is_empty();
+        if !is_due || !self.is_stale.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        *refreshed = Some(Instant::now());
+        let nodes = self.topology().all(&self.settings);
+        match select_ok(nodes.iter().map(|node| Box::pin(self.slots_of(node)))).await {
+            Ok((slots, _)) => {
+                self.topology().replace(&self.settings, slots);
+                Ok(())
+            }
+            Err(error) => {
+                self.is_stale.store(true, Ordering::Relaxed);
+                if self.is_empty() { Err(error) } else { Ok(()) }
+            }
+        }
+    }
+
+    async fn slots_of(&self, node: &Node) -> Result<SlotMap, Error> {
+        let mut commands = Commands::with_capacity(32);
+        commands.begin(2);
+        commands.word(b"CLUSTER");
+        commands.word(b"SLOTS");
+        let replies = self.ask(node, &commands, &Arc::default()).await?;
+        SlotMap::read(replies, &node.host).map_err(|cause| Error::Unreachable {
+            server: Arc::clone(&self.settings.server),
             cause: cause.trim_end_matches('.').into(),
             retry_after: Duration::ZERO,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.topology().slots.is_empty()
+    }
+
+    fn topology(&self) -> MutexGuard<'_, Topology> {
+        self.topology.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Unit {
+    fn new(slot: Option<u16>, commands: Commands) -> Unit {
+        Unit { commands, slot: slot.unwrap_or(0), asked: None, replies: None }
+    }
+}
+
+impl Topology {
+    /// The client of a node, made on first use.
+    fn node(&mut self, settings: &Settings, host: &str, port: u16) -> Arc<Node> {
+        let known = self.nodes.iter().find(|node| node.host == host && node.port == port).map(Arc::clone);
+        known.unwrap_or_else(|| {
+            let client = Client::new(settings.at(host, port));
+            let node = Arc::new(Node { host: host.to_owned(), port, client });
+            self.nodes.push(Arc::clone(&node));
+            node
+        })
+    }
+
+    /// The known masters and the node of the URL.
+    fn all(&mut self, settings: &Settings) -> Vec<Arc<Node>> {
+        let (host, port) = settings.host_and_port();
+        let addresses = [&[(host.to_owned(), port)], self.slots.addresses()].concat();
+        addresses.iter().for_each(|(host, port)| drop(self.node(settings, host, *port)));
+        self.nodes.clone()
+    }
+
+    /// Takes over new slots; nodes without any are left, when their callers have their replies.
+    fn replace(&mut self, settings: &Settings, slots: SlotMap) {
+        let (host, port) = settings.host_and_port();
+        let is_used = |node: &Arc<Node>| {
+            (node.host == host && node.port == port)
+                || slots.addresses().iter().any(|(host, port)| node.host == *host && node.port == *port)
         };
-        let nodes = self.nodes().map_err(|error| unreachable(safe_text(&error)))?;
-        // The connection to a node for the slots, and then those to the nodes themselves.
-        let bound = self.settings.times.connect * 2;
-        match tokio::time::timeout(bound, nodes.get_async_generic_connection()).await {
-            Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(error)) => Err(unreachable(safe_text(&error))),
-            Err(_) => Err(unreachable(format!("no connection within {} s", bound.as_secs_f64()))),
-        }
-    }
-
-    fn nodes(&self) -> Result<Nodes, RedisError> {
-        let cluster = self.settings.cluster.as_ref().expect("a client of a cluster is made from the settings of one");
-        let mut builder = ClusterClientBuilder::new([cluster.node.clone()])
-            .use_protocol(ProtocolVersion::RESP3)
-            .connection_timeout(self.settings.times.connect)
-            .response_timeout(self.settings.times.command + ROOM) // of the crate's own commands too
-            .overall_response_timeout(None);
-        if let Some(pem) = &cluster.ca_pem {
-            builder = builder.certs(TlsCertificates { client_tls: None, root_cert: Some(pem.clone()) });
-        }
-        builder.build()
-    }
-
-    async fn in_time<T>(&self, command: Name, work: impl Future<Output = T>) -> Result<T, Error> {
-        let after = self.settings.times.command;
-        tokio::time::timeout(after, work).await.map_err(|_| Error::TimedOut { server: self.server(), command, after })
-    }
-
-    /// Writes a reply in the format of a single server, for `Replies`.
-    fn write_outcome(&self, outcome: Result<Value, RedisError>, command: Name, bytes: &mut Vec<u8>) -> Result<(), Error> {
-        match outcome {
-            Ok(value) => write_value(&value, bytes),
-            Err(error) => match error.code() {
-                Some(code) => write_refusal(code, error.detail(), bytes),
-                None if error.kind() == ErrorKind::Client => {
-                    write_refusal("ERR", Some(&safe_text(&error)), bytes);
-                }
-                None => return Err(Error::Lost { server: self.server(), command, cause: safe_text(&error).into() }),
-            },
-        }
-        Ok(())
-    }
-
-    fn server(&self) -> Arc<str> {
-        Arc::clone(&self.settings.server)
+        self.nodes.retain(is_used);
+        self.slots = slots;
     }
 }
 
-fn command(words: &[&[u8]]) -> Cmd {
-    let mut command = Cmd::new();
-    words.iter().for_each(|word| {
-        command.arg(word);
-    });
-    command
-}
-
-/// The crate's error message, in one line.
-fn safe_text(error: &RedisError) -> String {
-    error.to_string().replace(['\r', '\n'], " ")
-}
-
-fn write_refusal(code: &str, detail: Option<&str>, bytes: &mut Vec<u8>) {
-    let text = format!("-{code} {}", detail.unwrap_or_default()).replace(['\r', '\n'], " ");
-    bytes.extend_from_slice(text.trim_end().as_bytes());
-    bytes.extend_from_slice(b"\r\n");
-}
-
-fn write_value(value: &Value, bytes: &mut Vec<u8>) {
-    let line = |bytes: &mut Vec<u8>, text: String| bytes.extend_from_slice(format!("{text}\r\n").as_bytes());
-    let text = |bytes: &mut Vec<u8>, text: &[u8]| {
-        bytes.extend_from_slice(format!("${}\r\n", text.len()).as_bytes());
-        bytes.extend_from_slice(text);
-        bytes.extend_from_slice(b"\r\n");
-    };
-    match value {
-        Value::Int(number) => line(bytes, format!(":{number}")),
-        Value::Double(number) => line(bytes, format!(",{number}")),
-        Value::Boolean(truth) => line(bytes, format!("#{}", if *truth { 't' } else { 'f' })),
-        Value::BigNumber(number) => line(bytes, format!("({number}")),
-        Value::BulkString(content) => text(bytes, content),
-        Value::SimpleString(content) | Value::VerbatimString { text: content, .. } => text(bytes, content.as_bytes()),
-        Value::Okay => text(bytes, b"OK"),
-        Value::Array(values) | Value::Set(values) | Value::Push { data: values, .. } => {
-            line(bytes, format!("*{}", values.len()));
-            values.iter().for_each(|value| write_value(value, bytes));
-        }
-        Value::Map(pairs) => {
-            line(bytes, format!("%{}", pairs.len()));
-            for (key, value) in pairs {
-                write_value(key, bytes);
-                write_value(value, bytes);
-            }
-        }
-        Value::Attribute { data, .. } => write_value(data, bytes),
-        Value::ServerError(error) => write_refusal(error.code(), error.details(), bytes),
-        _ => line(bytes, "_".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::redis::reply::Item;
-
-    #[test]
-    fn replies_of_a_cluster_read_like_those_of_one_server() {
-        let value = Value::Array(vec![
-            Value::Okay,
-            Value::Map(vec![(Value::BulkString(b"k\r\n".to_vec()), Value::Int(7))]),
-            Value::Nil,
-            Value::Double(1.5),
-            Value::Boolean(true),
-        ]);
-        let mut bytes = Vec::new();
-        write_value(&value, &mut bytes);
-        write_refusal("WRONGTYPE", Some("Operation against\r\na key"), &mut bytes);
-        let mut replies = Replies::new(bytes.into());
-        let expected = [
-            Item::Array(5),
-            Item::Text(b"OK"),
-            Item::Map(1),
-            Item::Text(b"k\r\n"),
-            Item::Integer(7),
-            Item::Nil,
-            Item::Float(1.5),
-            Item::Boolean(true),
-            Item::Refusal(b"WRONGTYPE Operation against  a key"),
-        ];
-        for item in expected {
-            assert_eq!(replies.next_item(), item);
-        }
-    }
+/// Where the first of these replies sends its command that says so. In a transaction nothing has run then.
+fn redirection(replies: &Bytes, count: u32, host: &str) -> Option<Redirection> {
+    let mut replies = Replies::new(replies.clone());
+    (0..count).find_map(|_| {
+        let found = match replies.clone().next_item() {
+            Item::Refusal(line) => Redirection::read(line, host),
+            _ => None,
+        };
+        replies.skip();
+        found
+    })
 }

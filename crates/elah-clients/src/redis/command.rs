@@ -221,15 +221,24 @@ impl Commands {
         self.name.unwrap_or(Name::new(b"a command"))
     }
 
-    /// The commands as words, decoded from this module's own encoding.
-    pub(crate) fn words(&self) -> Vec<Vec<&[u8]>> {
+    /// Adds commands after these.
+    pub(crate) fn append(&mut self, others: &Commands) {
+        self.bytes.extend_from_slice(&others.bytes);
+        self.count += others.count;
+        self.name = self.name.or(others.name);
+    }
+
+    /// Each command alone, with its words, decoded from this module's own encoding.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (Vec<&[u8]>, Commands)> {
         let mut rest = self.bytes.as_slice();
-        let mut commands = Vec::with_capacity(self.count as usize);
-        for _ in 0..self.count {
-            let words = take_header(&mut rest);
-            commands.push((0..words).map(|_| take_word(&mut rest)).collect());
-        }
-        commands
+        (0..self.count).map(move |_| {
+            let whole = rest;
+            let count = take_header(&mut rest);
+            let words: Vec<_> = (0..count).map(|_| take_word(&mut rest)).collect();
+            let bytes = whole[..whole.len() - rest.len()].to_vec();
+            let name = words.first().map(|word| Name::new(word));
+            (words, Commands { bytes, count: 1, name })
+        })
     }
 
     fn header(&mut self, kind: u8, number: usize) {
@@ -281,8 +290,12 @@ mod tests {
         assert_eq!(commands.name().to_string(), "SET");
         commands.begin(1);
         commands.word(&[b'x'; 1234]);
-        assert_eq!(commands.words(), [vec![b"set".as_slice(), b"key", b"a\r\nb"], vec![&[b'x'; 1234]]]);
-        assert_eq!(commands.into_transaction().words().len(), 4);
+        let words: Vec<_> = commands.each().map(|(words, _)| words).collect();
+        assert_eq!(words, [vec![b"set".as_slice(), b"key", b"a\r\nb"], vec![&[b'x'; 1234]]]);
+        let mut together = Commands::default();
+        commands.each().for_each(|(_, command)| together.append(&command));
+        assert_eq!((together.bytes(), together.count(), together.name()), (commands.bytes(), 2, Name::new(b"set")));
+        assert_eq!(commands.into_transaction().each().count(), 4);
     }
 
     #[test]

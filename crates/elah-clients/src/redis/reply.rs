@@ -174,6 +174,13 @@ impl Replies {
         refusal.map_or(Ok(()), Err)
     }
 
+    /// The bytes of the next replies, as many as given.
+    pub(crate) fn take(&mut self, replies: u32) -> Bytes {
+        let from = self.at;
+        (0..replies).for_each(|_| self.skip());
+        self.bytes.slice(from..self.at)
+    }
+
     /// Skips the next item with all its parts.
     pub fn skip(&mut self) {
         let parts = match self.next_item() {
@@ -250,8 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_is_skipped_whole() {
+    fn what_is_skipped_or_taken_is_whole() {
         let mut replies = Replies::new(Bytes::from_static(b"*2\r\n*1\r\n:1\r\n:2\r\n|1\r\n+a\r\n+b\r\n:3\r\n"));
+        assert_eq!(replies.clone().take(2), b"*2\r\n*1\r\n:1\r\n:2\r\n|1\r\n+a\r\n+b\r\n:3\r\n".as_slice());
         replies.skip();
         assert_eq!(replies.next_item(), Item::Integer(3));
     }

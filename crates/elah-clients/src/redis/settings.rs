@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use url::{Host, Url};
 
+use crate::percent::decoded;
 use crate::redis::error::Error;
 
 /// The schemes of a URL, for messages.
@@ -43,14 +44,7 @@ pub struct Settings {
     pub(crate) password: Option<String>,
     pub(crate) database: i64,
     pub(crate) times: Times,
-    /// The configuration for the `redis` crate; `None` for a single server.
-    pub(crate) cluster: Option<Cluster>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Cluster {
-    pub(crate) node: ConnectionInfo,
-    pub(crate) ca_pem: Option<Vec<u8>>,
+    is_cluster: bool,
 }
 
 impl fmt::Debug for Settings {
@@ -62,38 +56,74 @@ impl fmt::Debug for Settings {
 impl Settings {
     /// Parses the URL and reads the optional file of certificate authorities that replace the usual ones.
     pub fn read(url: &str, ca_file: Option<&str>, times: Times) -> Result<Settings, Error> {
-        let (plain_url, is_cluster) = match url.split_once("+cluster://") {
-            Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
-            None => (url.to_owned(), false),
-        };
-        // The crate's error for a wrong URL may quote it, and so a password.
+        // The parser's error for a wrong URL may quote it, and so a password.
         let wrong = || Error::Settings(format!("The URL of a Redis server is {SCHEMES} with a host, not what was given."));
-        let info = plain_url.as_str().into_connection_info().map_err(|_| wrong())?;
-        let ca_pem = ca_file.map(read_file).transpose()?;
-        let (address, server) = match info.addr() {
-            ConnectionAddr::Tcp(host, port) => {
-                (Address::Tcp { host: host.clone(), port: *port, tls: None }, format!("{host}:{port}"))
-            }
-            ConnectionAddr::TcpTls { host, port, .. } => {
-                let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
-                let tls = Some((tls_config(ca_file, ca_pem.as_deref())?, name));
-                (Address::Tcp { host: host.clone(), port: *port, tls }, format!("{host}:{port}"))
-            }
-            ConnectionAddr::Unix(path) => (Address::Unix(path.clone()), path.display().to_string()),
+        let url = Url::parse(url).map_err(|_| wrong())?;
+        let (kind, is_cluster) = match url.scheme().split_once("+cluster") {
+            Some((kind, "")) => (kind, true),
+            _ => (url.scheme(), false),
+        };
+        let text = |part: &str| decoded(part).map_err(|_| wrong());
+        let query = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        let (user, password, database) = match kind {
+            "redis" | "rediss" => (
+                Some(text(url.username())?).filter(|user| !user.is_empty()),
+                url.password().map(text).transpose()?,
+                Some(text(url.path().trim_matches('/'))?).filter(|number| !number.is_empty()),
+            ),
+            "redis+unix" if !is_cluster => (query("user"), query("pass"), query("db")),
             _ => return Err(wrong()),
         };
-        let redis = info.redis_settings();
-        let (user, password, database) = (redis.username().map(str::to_owned), redis.password().map(str::to_owned), redis.db());
+        let database = database.map_or(Ok(0), |number| number.parse()).map_err(|_| wrong())?;
         if is_cluster && database != 0 {
             return Err(Error::Settings(format!("A cluster has the database 0 alone, not {database}.")));
         }
-        let cluster = is_cluster.then_some(Cluster { node: info, ca_pem });
-        Ok(Settings { server: server.into(), address, user, password, database, times, cluster })
+        let ca_pem = ca_file.map(read_file).transpose()?;
+        let (address, server) = if kind == "redis+unix" {
+            let path = PathBuf::from(text(url.path())?);
+            (Address::Unix(path.clone()), path.display().to_string())
+        } else {
+            let host = match url.host().ok_or_else(wrong)? {
+                Host::Domain(name) => name.to_owned(),
+                Host::Ipv4(address) => address.to_string(),
+                Host::Ipv6(address) => address.to_string(),
+            };
+            let port = url.port().unwrap_or(6379);
+            let tls = match kind {
+                "rediss" => {
+                    let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
+                    Some((tls_config(ca_file, ca_pem.as_deref())?, name))
+                }
+                _ => None,
+            };
+            let server = format!("{host}:{port}");
+            (Address::Tcp { host, port, tls }, server)
+        };
+        Ok(Settings { server: server.into(), address, user, password, database, times, is_cluster })
+    }
+
+    /// The same for another node of a cluster.
+    pub(crate) fn at(&self, host: &str, port: u16) -> Settings {
+        let mut settings = self.clone();
+        if let Address::Tcp { tls, .. } = &self.address {
+            let tls = tls.clone().map(|(config, name)| (config, ServerName::try_from(host.to_owned()).unwrap_or(name)));
+            settings.address = Address::Tcp { host: host.to_owned(), port, tls };
+            settings.server = format!("{host}:{port}").into();
+        }
+        settings
+    }
+
+    /// The node of a cluster that the URL names.
+    pub(crate) fn host_and_port(&self) -> (&str, u16) {
+        match &self.address {
+            Address::Tcp { host, port, .. } => (host, *port),
+            Address::Unix(_) => ("", 0),
+        }
     }
 
     /// Whether the URL names a cluster.
     pub fn is_cluster(&self) -> bool {
-        self.cluster.is_some()
+        self.is_cluster
     }
 
     /// The server as host and port.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::error::Error;
+use crate::percent;
 
 /// The protocol of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,20 +206,8 @@ fn one_by_one(text: &str) -> Vec<String> {
     text[from..to].split(',').map(|host| format!("{}{host}{}", &text[..from], &text[to..])).collect()
 }
 
-/// A part of a URL without its percent escapes.
 fn decoded(part: &str) -> Result<String, Error> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
-        let code =
-            escaped.and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        (rest, _) = match code {
-            Some(byte) => (&after[2..], bytes.push(byte)),
-            None => (after, bytes.push(first)),
-        };
-    }
-    String::from_utf8(bytes).map_err(|_| Error::Misconfigured("A part of the SQL server's URL is not UTF-8".to_owned()))
+    percent::decoded(part).map_err(|_| Error::Misconfigured("A part of the SQL server's URL is not UTF-8".to_owned()))
 }
 
 #[cfg(test)]

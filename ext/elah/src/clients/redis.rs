@@ -101,8 +101,7 @@ impl RubyRedis {
         if !is_transaction {
             return values::each(ruby, server, &names, &mut replies);
         }
-        let entered = if redis.settings.is_cluster() { Ok(()) } else { replies.enter_transaction(names.len() as u32) };
-        entered.map_err(|refusal| refused(ruby, server, name, &refusal))?;
+        replies.enter_transaction(names.len() as u32).map_err(|refusal| refused(ruby, server, name, &refusal))?;
         match replies.next_item() {
             Item::Array(_) => values::each(ruby, server, &names, &mut replies),
             Item::Refusal(line) => Err(refused(ruby, server, name, &Refusal::new(line))),

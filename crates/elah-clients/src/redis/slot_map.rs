@@ -1,0 +1,169 @@
+//! The nodes of a cluster and the slots that each has, as `CLUSTER SLOTS` tells them.
+
+use crate::redis::key_slot::SLOTS;
+use crate::redis::reply::{Item, Replies};
+
+/// The master of each slot, as host and port. Empty before the first answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotMap {
+    addresses: Vec<(String, u16)>,
+    /// For each slot the number of its address.
+    owners: Vec<Option<u16>>,
+}
+
+impl SlotMap {
+    /// Reads the reply to `CLUSTER SLOTS` of the node at `host`; the text of its refusal otherwise.
+    pub(crate) fn read(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
+        let ranges = match replies.next_item() {
+            Item::Array(ranges) => ranges,
+            Item::Refusal(line) => return Err(String::from_utf8_lossy(line).into_owned()),
+            _ => 0,
+        };
+        let mut map = SlotMap::default();
+        for _ in 0..ranges {
+            map.read_range(&mut replies, host);
+        }
+        if map.is_empty() { Err("no node has any slot".to_owned()) } else { Ok(map) }
+    }
+
+    /// First slot, last slot, the master, its replicas; of a node its host, its port and more.
+    fn read_range(&mut self, replies: &mut Replies, host: &str) {
+        let Item::Array(parts @ 3..) = replies.next_item() else { return };
+        let (first, last) = (slot_number(replies.next_item()), slot_number(replies.next_item()));
+        let Item::Array(fields @ 2..) = replies.next_item() else { return };
+        let host = match replies.next_item() {
+            Item::Text(text) if !text.is_empty() && text != b"?" => String::from_utf8_lossy(text).into_owned(),
+            _ => host.to_owned(), // the one that was asked
+        };
+        let port = replies.next_item();
+        if let (Some(first), Some(last), Item::Integer(port)) = (first, last, port)
+            && let Ok(port) = u16::try_from(port)
+        {
+            (first..=last).for_each(|slot| self.set(slot, &host, port));
+        }
+        (2..fields).for_each(|_| replies.skip());
+        (3..parts).for_each(|_| replies.skip());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    /// Gives a slot to a node.
+    pub(crate) fn set(&mut self, slot: u16, host: &str, port: u16) {
+        let known = self.addresses.iter().position(|address| address.0 == host && address.1 == port);
+        let number = known.unwrap_or_else(|| {
+            self.addresses.push((host.to_owned(), port));
+            self.addresses.len() - 1
+        });
+        self.owners.resize(usize::from(SLOTS), None);
+        self.owners[usize::from(slot % SLOTS)] = u16::try_from(number).ok();
+    }
+
+    /// The node of a slot. Of a slot that nobody has, any node tells so.
+    pub(crate) fn node_of(&self, slot: u16) -> Option<(&str, u16)> {
+        let owner = self.owners.get(usize::from(slot)).copied().flatten().unwrap_or(0);
+        self.addresses.get(usize::from(owner)).map(|(host, port)| (host.as_str(), *port))
+    }
+
+    pub(crate) fn addresses(&self) -> &[(String, u16)] {
+        &self.addresses
+    }
+}
+
+fn slot_number(item: Item<'_>) -> Option<u16> {
+    let Item::Integer(number) = item else { return None };
+    u16::try_from(number).ok().filter(|slot| *slot < SLOTS)
+}
+
+/// Where a node sends a command that is not its own.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Redirection {
+    /// The slot has moved there for good.
+    Moved { slot: u16, host: String, port: u16 },
+    /// The key may have moved there already.
+    Ask { host: String, port: u16 },
+    /// Some of the keys have moved, and some have not.
+    TryAgain,
+    /// The node serves no slots for now; another one may have them.
+    Down,
+}
+
+impl Redirection {
+    /// Reads a refusal of the node at `host`; `None` for one of another kind.
+    pub(crate) fn read(line: &[u8], host: &str) -> Option<Redirection> {
+        let line = std::str::from_utf8(line).ok()?;
+        let mut words = line.split(' ');
+        match (words.next()?, words.next(), words.next()) {
+            ("TRYAGAIN", ..) => Some(Redirection::TryAgain),
+            ("CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", ..) => Some(Redirection::Down),
+            (code @ ("MOVED" | "ASK"), Some(slot), Some(address)) => {
+                let (named, port) = address.rsplit_once(':')?;
+                let host = if named.is_empty() || named == "?" { host } else { named }.to_owned();
+                let port = port.parse().ok()?;
+                if code == "ASK" {
+                    return Some(Redirection::Ask { host, port });
+                }
+                Some(Redirection::Moved { slot: slot.parse().ok()?, host, port })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn read(reply: &'static str) -> Result<SlotMap, String> {
+        SlotMap::read(Replies::new(Bytes::from_static(reply.as_bytes())), "asked")
+    }
+
+    #[test]
+    fn every_slot_has_its_master() {
+        let map = read(
+            "*2\r\n*4\r\n:0\r\n:9\r\n*4\r\n$2\r\nh1\r\n:1\r\n$2\r\nid\r\n*0\r\n*3\r\n$2\r\nh9\r\n:9\r\n$2\r\nid\r\n\
+             *3\r\n:10\r\n:16383\r\n*2\r\n$0\r\n\r\n:2\r\n",
+        )
+        .unwrap();
+        assert_eq!(
+            [0, 9, 10, 16383].map(|slot| map.node_of(slot)),
+            [Some(("h1", 1)), Some(("h1", 1)), Some(("asked", 2)), Some(("asked", 2))]
+        );
+        assert_eq!(map.addresses().len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_map_is_refused() {
+        for wrong in ["*0\r\n", "+OK\r\n", "*1\r\n*3\r\n:0\r\n:99999\r\n*2\r\n$1\r\nh\r\n:1\r\n", "*1\r\n*1\r\n:0\r\n"] {
+            assert_eq!(read(wrong), Err("no node has any slot".to_owned()), "{wrong}");
+        }
+        assert_eq!(read("-ERR no cluster\r\n"), Err("ERR no cluster".to_owned()));
+    }
+
+    #[test]
+    fn a_slot_that_moves_is_found() {
+        let mut map = SlotMap::default();
+        assert_eq!(map.node_of(7), None);
+        map.set(7, "h", 1);
+        map.set(7, "h", 2);
+        assert_eq!(map.node_of(7), Some(("h", 2)));
+        assert_eq!(map.node_of(8), Some(("h", 1)));
+    }
+
+    #[test]
+    fn redirections_name_the_node() {
+        let moved = |host: &str, port| Some(Redirection::Moved { slot: 3, host: host.to_owned(), port });
+        assert_eq!(Redirection::read(b"MOVED 3 10.0.0.1:7000", "asked"), moved("10.0.0.1", 7000));
+        assert_eq!(Redirection::read(b"MOVED 3 :7000", "asked"), moved("asked", 7000));
+        assert_eq!(Redirection::read(b"MOVED 3 ::1:7000", "asked"), moved("::1", 7000));
+        assert_eq!(Redirection::read(b"ASK 3 h:1", "asked"), Some(Redirection::Ask { host: "h".to_owned(), port: 1 }));
+        assert_eq!(Redirection::read(b"TRYAGAIN Multiple keys", "asked"), Some(Redirection::TryAgain));
+        assert_eq!(Redirection::read(b"CLUSTERDOWN The cluster is down", "asked"), Some(Redirection::Down));
+        for other in [b"MOVED".as_slice(), b"MOVED 3 h", b"MOVED x h:1", b"ERR MOVED", b""] {
+            assert_eq!(Redirection::read(other, "asked"), None);
+        }
+    }
+}
