@@ -286,7 +286,8 @@ class RedisBadDaysTest < Minitest::Test
   def test_a_server_that_is_no_cluster_is_told
     with_server do |server|
       redis = Elah::Redis.new(server.url, cluster: true)
-      assert_match(/cannot be reached: ERR This instance has cluster support disabled\.\z/, assert_raises(Elah::Unavailable) { redis.get("k") }.message)
+      error = assert_raises(Elah::Unavailable) { redis.get("k") }
+      assert_match(/cannot be reached: ERR This instance has cluster support disabled\.\z/, error.message)
       redis.close
     end
   end
@@ -342,7 +343,10 @@ class RedisBadDaysTest < Minitest::Test
     target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
     source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
     move.call("there")
-    yield source, -> { move.call("here") && nodes.reverse_each { |node| node.call("CLUSTER", "SETSLOT", slot, "NODE", ids[1]) } }
+    yield source, lambda {
+      move.call("here")
+      nodes.reverse_each { |node| node.call("CLUSTER", "SETSLOT", slot, "NODE", ids[1]) }
+    }
   ensure
     nodes&.each(&:close)
   end

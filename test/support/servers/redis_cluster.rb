@@ -68,7 +68,8 @@ module Servers
     # All nodes have one certificate. Only nodes that speak TLS to each other tell clients the ports for it.
     def shared_certificate
       @certificate = Certificate.issue(@folder = Dir.mktmpdir("elah-cluster"))
-      { "tls-cert-file" => @certificate.path, "tls-key-file" => @certificate.key_path, "tls-ca-cert-file" => ca_file, "tls-cluster" => "yes" }
+      { "tls-cert-file" => @certificate.path, "tls-key-file" => @certificate.key_path, "tls-ca-cert-file" => ca_file,
+        "tls-cluster" => "yes" }
     end
 
     def credentials
