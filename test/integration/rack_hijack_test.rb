@@ -67,6 +67,13 @@ class RackHijackTest < Minitest::Test
     assert_equal "partial TCPSocket", body
   end
 
+  # The app wrote its content after the head.
+  def test_the_head_of_a_partial_one
+    request = "HEAD /partial HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    answer = server.connect { |client| client.write(request).read_to_end }
+    assert_match(%r{\AHTTP/1.1 200 OK\r\n.*x-lines: 2\r\n.*\r\n\r\n\z}m, answer)
+  end
+
   def test_an_upgrade
     %w[/partial_upgrade /streaming_upgrade].each do |path|
       head, body = raw(path, rest: "hello\n").split("\r\n\r\n")

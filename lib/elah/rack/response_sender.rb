@@ -86,7 +86,7 @@ module Elah
         return if @request.env.key?("rack.hijack_io")
 
         check
-        return take_over(@headers["rack.hijack"]) if @headers["rack.hijack"]
+        return take_over(@headers["rack.hijack"]) if @headers["rack.hijack"] && @request.request_method != "HEAD"
         return take_over(@body) if @status == 101
         return respond("") if BODILESS.include?(@status)
 
