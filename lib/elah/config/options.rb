@@ -171,7 +171,7 @@ module Elah
             unit: "bytes", default: 16_384, range: 256..65_535
       limit :headers_max, :integer, "Refuses a request with more headers with 431.", default: 100, range: 1..1000
       limit :body_bytes_max, :integer, "Refuses a longer request body with 413.", unit: "bytes", default: 10_485_760, range: BYTES
-      limit :body_memory_bytes, :integer, "Keeps a request body up to this size in memory, a longer one in an unlinked file in TMPDIR (else 507 `spool_failed`).",
+      limit :body_memory_bytes, :integer, "Keeps a body up to this size in memory, a longer one in a file in TMPDIR, or 507 `spool_failed`.",
             unit: "bytes", default: 131_072, range: 0..(1 << 30)
       limit :response_buffer_bytes, :integer, "Buffers this much of a streamed response that its client has not read, then suspends the fiber.",
             unit: "bytes", default: 65_536, range: 1024..(1 << 30)
