@@ -219,6 +219,24 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # The thread had found the fiber, and woke it in its next wait: sleeps and time limits ended early.
+  def test_a_thread_that_has_found_a_fiber_does_not_wake_it_in_its_next_wait
+    Elah.run do
+      queue = Thread::Queue.new
+      is_over = false
+      own = Thread.current
+      Fiber.scheduler.instance_variable_get(:@sleepers).define_singleton_method(:[]) do |fiber|
+        super(fiber).tap { Thread.pass until is_over || Thread.current.equal?(own) }
+      end
+      thread = nil
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.05) { (thread = Thread.new { queue << 1 }) && queue.pop }
+      end
+      Elah.async { sleep(0) && (is_over = true) && (Thread.pass while thread.alive?) }
+      assert_raises(Timeout::Error) { Timeout.timeout(0.05) { sleep(60) } }
+    end
+  end
+
   def test_a_wake_up_for_something_else_does_not_end_a_sleep
     Elah.run do
       scheduler = Fiber.scheduler

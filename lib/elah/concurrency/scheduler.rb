@@ -59,7 +59,7 @@ module Elah
       task = @loop.waiting_task
       fiber = Fiber.current
       id = task.wait = timeout ? @loop.new_timer(timeout) : @loop.new_wait
-      @sleepers[fiber] = task
+      @sleepers[fiber] = [task, id]
       is_over = false
       begin
         return true if !@woken_early.empty? && woken_early?(fiber, blocker)
@@ -78,10 +78,10 @@ module Elah
     # @param blocker [Object]
     # @param fiber [Fiber]
     def unblock(blocker, fiber)
-      task = @sleepers[fiber] || asleep_since(blocker, fiber)
-      return if task.nil? || task.woken?
+      task, wait = @sleepers[fiber] || asleep_since(blocker, fiber) # not `task.wait`, which may be another one by now
+      return unless task
 
-      task.wake(wait = task.wait)
+      task.wake(wait)
       @loop.end_wait(wait)
     end
 
@@ -281,7 +281,7 @@ module Elah
 
     # Records an early wake-up by another thread, and looks again: the fiber may have called `block` since the first look.
     #
-    # @return [Task, nil] of the fiber that waits now
+    # @return [Array(Task, Integer), nil] of the fiber that waits now, and its wait
     def asleep_since(blocker, fiber)
       return if Thread.current.equal?(@thread)
 
