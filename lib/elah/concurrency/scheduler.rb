@@ -65,7 +65,7 @@ module Elah
         return true if !@woken_early.empty? && woken_early?(fiber, blocker)
 
         @loop.park(id)
-        is_over = !(woken = task.woken?)
+        is_over = !(woken = task.woken == id)
         woken
       ensure
         @sleepers.delete(fiber)

@@ -46,6 +46,9 @@ module Elah
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
     attr_accessor :fiber_state
 
+    # @return [Integer, false] the last wait that ended with {#wake}
+    attr_reader :woken
+
     # @return [Array<Postponed>, nil] exceptions for {#next_postponed}. Every wait reads it, so it is not a Ruby method.
     attr_reader :postponed
 
