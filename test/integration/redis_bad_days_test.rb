@@ -283,6 +283,20 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # The caller that asked for the slots was cancelled, and nobody asked again.
+  def test_a_cluster_whose_first_caller_was_cancelled
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      Elah.run do
+        cluster.nodes.first.pause
+        assert_raises(Timeout::Error) { Timeout.timeout(0.05) { redis.get("k") } }
+        cluster.nodes.first.resume
+        assert_nil redis.get("k")
+      end
+      redis.close
+    end
+  end
+
   def test_a_server_that_is_no_cluster_is_told
     with_server do |server|
       redis = Elah::Redis.new(server.url, cluster: true)

@@ -209,10 +209,11 @@ impl ClusterClient {
             return Ok(());
         }
         let mut refreshed = self.refreshed.lock().await;
-        let is_due = refreshed.is_none_or(|at| at.elapsed() >= REFRESH_PAUSE) || self.is_empty();
-        if !is_due || !self.is_stale.swap(false, Ordering::Relaxed) {
+        let is_recent = refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE);
+        if !self.is_empty() && (is_recent || !self.is_stale.load(Ordering::Relaxed)) {
             return Ok(());
         }
+        self.is_stale.store(false, Ordering::Relaxed);
         *refreshed = Some(Instant::now());
         let nodes = self.topology().all(&self.settings);
         match select_ok(nodes.iter().map(|node| Box::pin(self.slots_of(node)))).await {
