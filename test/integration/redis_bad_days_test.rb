@@ -226,6 +226,22 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # It asked the node of the URL for ever.
+  def test_a_subscription_of_a_cluster_goes_on_at_another_node
+    Servers::RedisCluster.start(replicas: 1) do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      redis.get("k") # which makes the nodes known
+      subscription = redis.subscribe("news")
+      cluster.nodes.first.kill
+      wait_until("it goes on") { in_the_end { redis.publish("news", "hello") } && subscription.next_message(0) }
+      assert_operator subscription.losses, :>=, 1
+      later = redis.subscribe("later")
+      redis.publish("later", "hi")
+      assert_equal "hi", later.next_message(patience_seconds)&.payload
+      [subscription, later, redis].each(&:close)
+    end
+  end
+
   # The client sent a command again when its connection was lost, also one that the node had run.
   def test_a_cluster_runs_no_command_twice_whose_connection_is_lost
     Servers::RedisCluster.start do |cluster|

@@ -67,7 +67,8 @@ impl Waiter for Caller {
 /// What is sent to one node: a command, or a whole transaction.
 struct Unit {
     commands: Commands,
-    slot: u16,
+    /// That of its first key; any node runs what has none.
+    slot: Option<u16>,
     /// The node that a reply named, instead of that of the slot.
     asked: Option<(String, u16)>,
     replies: Option<Bytes>,
@@ -105,6 +106,11 @@ impl ClusterClient {
         Box::pin(self.in_time(commands.name(), vec![Unit::new(slot, commands)]))
     }
 
+    /// The masters as host and port, as far as they are known.
+    pub fn addresses(&self) -> Vec<(String, u16)> {
+        self.topology().slots.addresses().to_vec()
+    }
+
     async fn in_time(&self, command: Name, units: Vec<Unit>) -> Result<Replies, Error> {
         let after = self.settings.times.command;
         let server = Arc::clone(&self.settings.server);
@@ -112,10 +118,9 @@ impl ClusterClient {
     }
 
     async fn run_units(&self, mut units: Vec<Unit>) -> Result<Replies, Error> {
-        let mut may_look_again = true;
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             self.refresh().await?;
-            let batches = self.batches(&units);
+            let batches = self.batches(&units, round);
             if batches.is_empty() {
                 break;
             }
@@ -124,12 +129,11 @@ impl ClusterClient {
             for (batch, outcome) in batches.iter().zip(outcomes) {
                 match outcome {
                     Ok(replies) => is_moving |= self.deliver(batch, replies, &mut units),
-                    // Nothing was sent, and another node may have the slots by now.
-                    Err(Error::Unreachable { .. }) if may_look_again => {}
+                    // Nothing was sent, and another node may have the slots by now, or need none.
+                    Err(Error::Unreachable { .. }) if round < self.topology().slots.addresses().len() => {}
                     Err(error) => return Err(error),
                 }
             }
-            may_look_again = false;
             if is_moving {
                 tokio::time::sleep(MOVING_PAUSE).await;
             }
@@ -142,13 +146,11 @@ impl ClusterClient {
     }
 
     /// Puts the units without replies together by their nodes, in their order.
-    fn batches(&self, units: &[Unit]) -> Vec<Batch> {
+    fn batches(&self, units: &[Unit], round: usize) -> Vec<Batch> {
         let mut topology = self.topology();
         let mut batches: Vec<Batch> = Vec::new();
         for (number, unit) in units.iter().enumerate().filter(|(_, unit)| unit.replies.is_none()) {
-            let address =
-                unit.asked.clone().or_else(|| topology.slots.node_of(unit.slot).map(|(host, port)| (host.to_owned(), port)));
-            let Some((host, port)) = address else { continue };
+            let Some((host, port)) = unit.asked.clone().or_else(|| topology.slots.address(unit.slot, round)) else { continue };
             let node = topology.node(&self.settings, &host, port);
             let known = batches.iter().position(|batch| Arc::ptr_eq(&batch.node, &node));
             let at = known.unwrap_or_else(|| {
@@ -229,11 +231,7 @@ impl ClusterClient {
     }
 
     async fn slots_of(&self, node: &Node) -> Result<SlotMap, Error> {
-        let mut commands = Commands::with_capacity(32);
-        commands.begin(2);
-        commands.word(b"CLUSTER");
-        commands.word(b"SLOTS");
-        let replies = self.ask(node, &commands, &Arc::default()).await?;
+        let replies = self.ask(node, &SlotMap::question(), &Arc::default()).await?;
         SlotMap::read(replies, &node.host).map_err(|cause| Error::Unreachable {
             server: Arc::clone(&self.settings.server),
             cause: cause.trim_end_matches('.').into(),
@@ -252,7 +250,7 @@ impl ClusterClient {
 
 impl Unit {
     fn new(slot: Option<u16>, commands: Commands) -> Unit {
-        Unit { commands, slot: slot.unwrap_or(0), asked: None, replies: None }
+        Unit { commands, slot, asked: None, replies: None }
     }
 }
 

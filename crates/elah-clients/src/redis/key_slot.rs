@@ -3,7 +3,7 @@
 /// Slots of a cluster (<https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/>).
 pub(crate) const SLOTS: u16 = 16384;
 
-/// Commands without a key. Any node may run them; the one of the first slot does.
+/// Commands without a key. Any node may run them.
 const KEYLESS: [&str; 28] = [
     "ACL",
     "BGREWRITEAOF",

@@ -1,5 +1,6 @@
 //! The nodes of a cluster and the slots that each has, as `CLUSTER SLOTS` tells them.
 
+use crate::redis::command::Commands;
 use crate::redis::key_slot::SLOTS;
 use crate::redis::reply::{Item, Replies};
 
@@ -12,7 +13,16 @@ pub(crate) struct SlotMap {
 }
 
 impl SlotMap {
-    /// Reads the reply to `CLUSTER SLOTS` of the node at `host`; the text of its refusal otherwise.
+    /// The question for the slots.
+    pub(crate) fn question() -> Commands {
+        let mut commands = Commands::with_capacity(32);
+        commands.begin(2);
+        commands.word(b"CLUSTER");
+        commands.word(b"SLOTS");
+        commands
+    }
+
+    /// Reads the reply to the question, of the node at `host`; the text of its refusal otherwise.
     pub(crate) fn read(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
         let ranges = match replies.next_item() {
             Item::Array(ranges) => ranges,
@@ -60,10 +70,12 @@ impl SlotMap {
         self.owners[usize::from(slot % SLOTS)] = u16::try_from(number).ok();
     }
 
-    /// The node of a slot. Of a slot that nobody has, any node tells so.
-    pub(crate) fn node_of(&self, slot: u16) -> Option<(&str, u16)> {
-        let owner = self.owners.get(usize::from(slot)).copied().flatten().unwrap_or(0);
-        self.addresses.get(usize::from(owner)).map(|(host, port)| (host.as_str(), *port))
+    /// The node of a slot; of one that nobody has, any node tells so. Without a slot it is that of the first slot, and another
+    /// one after each attempt.
+    pub(crate) fn address(&self, slot: Option<u16>, attempt: usize) -> Option<(String, u16)> {
+        let owner = |slot: u16| self.owners.get(usize::from(slot)).copied().flatten().map_or(0, usize::from);
+        let number = slot.map_or_else(|| (owner(0) + attempt) % self.addresses.len().max(1), owner);
+        self.addresses.get(number).cloned()
     }
 
     pub(crate) fn addresses(&self) -> &[(String, u16)] {
@@ -121,6 +133,10 @@ mod tests {
         SlotMap::read(Replies::new(Bytes::from_static(reply.as_bytes())), "asked")
     }
 
+    fn address(host: &str, port: u16) -> Option<(String, u16)> {
+        Some((host.to_owned(), port))
+    }
+
     #[test]
     fn every_slot_has_its_master() {
         let map = read(
@@ -129,8 +145,12 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            [0, 9, 10, 16383].map(|slot| map.node_of(slot)),
-            [Some(("h1", 1)), Some(("h1", 1)), Some(("asked", 2)), Some(("asked", 2))]
+            [0, 9, 10, 16383].map(|slot| map.address(Some(slot), 1)),
+            [address("h1", 1), address("h1", 1), address("asked", 2), address("asked", 2)]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|attempt| map.address(None, attempt)),
+            [address("h1", 1), address("asked", 2), address("h1", 1)]
         );
         assert_eq!(map.addresses().len(), 2);
     }
@@ -146,11 +166,11 @@ mod tests {
     #[test]
     fn a_slot_that_moves_is_found() {
         let mut map = SlotMap::default();
-        assert_eq!(map.node_of(7), None);
+        assert_eq!((map.address(Some(7), 0), map.address(None, 0)), (None, None));
         map.set(7, "h", 1);
         map.set(7, "h", 2);
-        assert_eq!(map.node_of(7), Some(("h", 2)));
-        assert_eq!(map.node_of(8), Some(("h", 1)));
+        assert_eq!(map.address(Some(7), 0), address("h", 2));
+        assert_eq!(map.address(Some(8), 0), address("h", 1));
     }
 
     #[test]

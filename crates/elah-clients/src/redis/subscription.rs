@@ -15,6 +15,7 @@ use crate::redis::error::Error;
 use crate::redis::handshake::{self, Stream};
 use crate::redis::reply::{Framer, Item, Replies};
 use crate::redis::settings::Settings;
+use crate::redis::slot_map::SlotMap;
 
 /// Silence after which the server is pinged.
 const PING_AFTER: Duration = Duration::from_secs(15);
@@ -46,8 +47,10 @@ pub struct Subscription {
 
 impl Subscription {
     /// Subscribes; returns when the server has confirmed every channel. The second part must be driven on the same runtime.
+    /// `masters` are those of a cluster, as far as they are known: each of them has all messages.
     pub fn open(
         settings: Settings,
+        masters: Vec<(String, u16)>,
         channels: Vec<Vec<u8>>,
         patterns: Vec<Vec<u8>>,
     ) -> Work<'static, Result<(Subscription, Work<'static, ()>), Error>> {
@@ -55,8 +58,14 @@ impl Subscription {
             let (sender, receiver) = mpsc::channel(settings.times.messages_max.max(1));
             let losses = Arc::new(AtomicU64::new(0));
             let subscription = Subscription { messages: Mutex::new(receiver), losses: Arc::clone(&losses) };
-            let mut feed = Feed { settings, channels, patterns, sender, losses, bytes: BytesMut::new() };
-            let stream = feed.connect().await.map_err(|cause| Error::Unreachable {
+            let mut feed = Feed { settings, masters, channels, patterns, sender, losses, bytes: BytesMut::new() };
+            let mut opened = feed.connect(0).await;
+            for attempt in 1..=feed.masters.len() {
+                if opened.is_err() {
+                    opened = feed.connect(attempt).await;
+                }
+            }
+            let stream = opened.map_err(|cause| Error::Unreachable {
                 server: feed.settings.server.clone(),
                 cause: cause.into(),
                 retry_after: Duration::ZERO,
@@ -85,6 +94,8 @@ impl Subscription {
 
 struct Feed {
     settings: Settings,
+    /// Those of a cluster, one of which replaces the server of the settings when that is away.
+    masters: Vec<(String, u16)>,
     channels: Vec<Vec<u8>>,
     patterns: Vec<Vec<u8>>,
     sender: mpsc::Sender<Message>,
@@ -114,15 +125,23 @@ impl Feed {
         let mut failures = 0;
         loop {
             tokio::time::sleep(pause(failures)).await;
-            match self.connect().await {
+            match self.connect(failures as usize).await {
                 Ok(stream) => return stream,
                 Err(_) => failures += 1,
             }
         }
     }
 
-    async fn connect(&mut self) -> Result<Stream, String> {
-        let mut stream = handshake::open(&self.settings).await?;
+    /// Each attempt asks another server of a cluster.
+    async fn connect(&mut self, attempt: usize) -> Result<Stream, String> {
+        let settings = match attempt % (self.masters.len() + 1) {
+            0 => self.settings.clone(),
+            number => {
+                let (host, port) = &self.masters[number - 1];
+                self.settings.at(host, *port)
+            }
+        };
+        let mut stream = handshake::open(&settings).await?;
         let mut commands = Commands::with_capacity(64);
         for (verb, names) in [(b"SUBSCRIBE".as_slice(), &self.channels), (b"PSUBSCRIBE", &self.patterns)] {
             if !names.is_empty() {
@@ -134,6 +153,11 @@ impl Feed {
         self.bytes.clear();
         let bound = self.settings.times.connect;
         let confirming = async {
+            if settings.is_cluster() {
+                stream.write_all(SlotMap::question().bytes()).await.map_err(|cause| cause.to_string())?;
+                let replies = self.read(&mut stream).await?;
+                self.masters = SlotMap::read(replies, settings.host_and_port().0)?.addresses().to_vec();
+            }
             stream.write_all(commands.bytes()).await.map_err(|cause| cause.to_string())?;
             let mut left = self.channels.len() + self.patterns.len();
             while left > 0 {

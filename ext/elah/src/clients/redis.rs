@@ -132,7 +132,9 @@ impl RubyRedis {
 
     fn subscribe(ruby: &Ruby, redis: &Self, channels: RArray, patterns: RArray) -> Result<RubySubscription, Error> {
         let (channels, patterns) = (arguments::texts(ruby, channels)?, arguments::texts(ruby, patterns)?);
-        RubySubscription::open(ruby, redis.home(ruby)?, redis.settings.clone(), channels, patterns)
+        let home = redis.home(ruby)?;
+        let masters = if redis.settings.is_cluster() { redis.cluster(home).addresses() } else { Vec::new() };
+        RubySubscription::open(ruby, home, redis.settings.clone(), masters, channels, patterns)
     }
 
     fn run(&self, ruby: &Ruby, commands: Commands, is_transaction: bool) -> Result<Replies, Error> {

@@ -23,10 +23,11 @@ impl RubySubscription {
         ruby: &Ruby,
         home: Home,
         settings: Settings,
+        masters: Vec<(String, u16)>,
         channels: Vec<Vec<u8>>,
         patterns: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
-        let opened = home.wait_for(ruby, Subscription::open(settings, channels, patterns))?;
+        let opened = home.wait_for(ruby, Subscription::open(settings, masters, channels, patterns))?;
         let (subscription, feed) = opened.map_err(|error| raised(ruby, &error))?;
         Ok(RubySubscription { subscription: Arc::new(subscription), feed: home.start(ruby, feed)? })
     }
