@@ -118,7 +118,8 @@ impl ClusterClient {
     }
 
     async fn run_units(&self, mut units: Vec<Unit>) -> Result<Replies, Error> {
-        for round in 0..ROUNDS_MAX {
+        let mut round = 0;
+        while round < ROUNDS_MAX {
             self.refresh().await?;
             let batches = self.batches(&units, round);
             if batches.is_empty() {
@@ -135,7 +136,9 @@ impl ClusterClient {
                 }
             }
             if is_moving {
-                tokio::time::sleep(MOVING_PAUSE).await;
+                tokio::time::sleep(MOVING_PAUSE).await; // as long as the command has time
+            } else {
+                round += 1;
             }
         }
         let mut whole = BytesMut::new();

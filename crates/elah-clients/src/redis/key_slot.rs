@@ -54,7 +54,7 @@ fn first_key<'a>(words: &[&'a [u8]]) -> Option<&'a [u8]> {
         () if is_one_of(&KEYLESS) => return None,
         () if is_one_of(&AFTER_SUBCOMMAND) || is_one_of(&AFTER_NUMBER) => 2,
         () if is_one_of(&AFTER_SCRIPT) && words.get(2).is_some_and(|number| *number == b"0") => return None,
-        () if is_one_of(&AFTER_SCRIPT) => 3,
+        () if is_one_of(&AFTER_SCRIPT) || is_one_of(&["MIGRATE"]) => 3,
         () if is_one_of(&STREAM_READS) => words.iter().position(|word| word.eq_ignore_ascii_case(b"STREAMS"))? + 1,
         () => 1,
     };
@@ -111,6 +111,7 @@ mod tests {
             "XREAD COUNT 1 STREAMS k 0",
             "XREADGROUP GROUP g c STREAMS k >",
             "JSON.GET k",
+            "MIGRATE host 6379 k 0 1000",
         ] {
             assert_eq!(key(command).as_deref(), Some("k"), "{command}");
         }
