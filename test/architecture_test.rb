@@ -279,7 +279,8 @@ class ArchitectureTest < Minitest::Test
   # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck,
   # unless sleeping fibers are what it is about.
   def test_tests_never_sleep_to_wait
-    tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(%r{\Atest/(support/apps/|unit/scheduler_test|unit/concurrency/)})
+    about_sleep = %r{\Atest/(support/apps/|unit/scheduler(/timeouts|/wake_ups)?_test|unit/concurrency/)}
+    tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(about_sleep)
     sleeping = tests.flat_map do |file|
       Ripper.lex(File.read(File.join(ROOT, file))).each_cons(2).filter_map do |(_, before), (position, type, token)|
         "#{file}:#{position.first}" if type == :on_ident && token == "sleep" && before != :on_period

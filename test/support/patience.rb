@@ -35,6 +35,18 @@ module Patience
     end
   end
 
+  # Tries again while the server is unavailable or does not reply.
+  #
+  # @return [Object] the block's value
+  # @raise [Elah::Unavailable] when it stays so
+  def in_the_end
+    once_available do
+      yield
+    rescue Elah::QueryTimeout => e
+      raise Elah::Unavailable, e.message
+    end
+  end
+
   # Runs the block until it was quick once: a busy machine may spoil some rounds, and what waits one after the other
   # spoils all.
   #
