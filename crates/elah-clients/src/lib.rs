@@ -15,8 +15,6 @@ pub mod sql;
 #[cfg(any(feature = "mongo", feature = "redis", feature = "sql"))]
 pub type Work<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-#[cfg(any(feature = "redis", feature = "sql"))]
-mod percent;
 #[cfg(any(feature = "mongo", feature = "sql"))]
 mod sentence;
 #[cfg(any(feature = "mongo", feature = "sql"))]

@@ -251,6 +251,12 @@ impl ClusterClient {
     }
 }
 
+impl Node {
+    fn is_at(&self, host: &str, port: u16) -> bool {
+        self.host == host && self.port == port
+    }
+}
+
 impl Unit {
     fn new(slot: Option<u16>, commands: Commands) -> Unit {
         Unit { commands, slot, asked: None, replies: None }
@@ -260,7 +266,7 @@ impl Unit {
 impl Topology {
     /// The client of a node, made on first use.
     fn node(&mut self, settings: &Settings, host: &str, port: u16) -> Arc<Node> {
-        let known = self.nodes.iter().find(|node| node.host == host && node.port == port).map(Arc::clone);
+        let known = self.nodes.iter().find(|node| node.is_at(host, port)).map(Arc::clone);
         known.unwrap_or_else(|| {
             let client = Client::new(settings.at(host, port));
             let node = Arc::new(Node { host: host.to_owned(), port, client });
@@ -280,10 +286,8 @@ impl Topology {
     /// Takes over new slots; nodes without any are left, when their callers have their replies.
     fn replace(&mut self, settings: &Settings, slots: SlotMap) {
         let (host, port) = settings.host_and_port();
-        let is_used = |node: &Arc<Node>| {
-            (node.host == host && node.port == port)
-                || slots.addresses().iter().any(|(host, port)| node.host == *host && node.port == *port)
-        };
+        let is_used =
+            |node: &Arc<Node>| node.is_at(host, port) || slots.addresses().iter().any(|(host, port)| node.is_at(host, *port));
         self.nodes.retain(is_used);
         self.slots = slots;
     }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use url::{Host, Url};
 
-use crate::percent::decoded;
 use crate::redis::error::Error;
 
 /// The schemes of a URL, for messages.
@@ -63,7 +63,7 @@ impl Settings {
             Some((kind, "")) => (kind, true),
             _ => (url.scheme(), false),
         };
-        let text = |part: &str| decoded(part).map_err(|_| wrong());
+        let text = |part: &str| percent_decode_str(part).decode_utf8().map(String::from).map_err(|_| wrong());
         let query = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
         let (user, password, database) = match kind {
             "redis" | "rediss" => (

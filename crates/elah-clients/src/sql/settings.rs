@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::error::Error;
-use crate::percent;
 
 /// The protocol of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +207,8 @@ fn one_by_one(text: &str) -> Vec<String> {
 }
 
 fn decoded(part: &str) -> Result<String, Error> {
-    percent::decoded(part).map_err(|_| Error::Misconfigured("A part of the SQL server's URL is not UTF-8".to_owned()))
+    let text = percent_decode_str(part).decode_utf8();
+    text.map(String::from).map_err(|_| Error::Misconfigured("A part of the SQL server's URL is not UTF-8".to_owned()))
 }
 
 #[cfg(test)]
