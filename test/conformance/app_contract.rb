@@ -11,8 +11,8 @@ module Conformance
     ROOT = File.expand_path("../..", __dir__)
 
     # @param app [String] name of the app and of its contract
-    # @param stores [Hash{String=>Proc}] of each store the options of {ElahServer.start}, made when a test needs them; the
-    #   cases of `cluster` are played against two servers in turn
+    # @param stores [Hash{String=>Proc}] of each store the options of {ElahServer.start}, made when a test needs them;
+    #   the cases of `cluster` are played against two servers in turn
     # @param except [Proc] which cases of a store are left out
     def plays(app, stores, except: ->(_store, _name) { false })
       urls = Hash.new { |started, store| started[store] = AppContract.start(app, store, stores.fetch(store)) }

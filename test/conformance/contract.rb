@@ -50,7 +50,8 @@ end
 if $PROGRAM_NAME == __FILE__
   path, url, *more = ARGV
   abort "Usage: ruby #{$PROGRAM_NAME} specs/NAME.yml URL [\"Header: value\" ...]" unless url
-  kept = Conformance::Contract.new(path).play(url.chomp("/"), headers: more.to_h { |line| line.split(/:\s*/, 2) }) do |name, failure|
+  headers = more.to_h { |line| line.split(/:\s*/, 2) }
+  kept = Conformance::Contract.new(path).play(url.chomp("/"), headers: headers) do |name, failure|
     puts "#{failure ? 'FAIL' : 'ok  '} #{name}#{"\n     #{failure}" if failure}"
   end
   exit kept

@@ -13,8 +13,8 @@ module HttpCorpus
   SHA256 = "b1514965361c8b7e8107a80aa2a92636878df1ccfac6dd204a676426e04d9e3e"
   FOLDER = File.expand_path("../../tmp/corpora", __dir__)
   ARCHIVE = File.join(FOLDER, "gunicorn-#{VERSION}.tar.gz")
-  DOWNLOAD = ["python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", "gunicorn",
-              "--dest", FOLDER, "gunicorn==#{VERSION}"].freeze
+  DOWNLOAD = ["python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+              "--no-binary", "gunicorn", "--dest", FOLDER, "gunicorn==#{VERSION}"].freeze
   DOWNLOAD_SECONDS = 90
 
   # Raised with the reason when the corpus is not there and cannot be had.

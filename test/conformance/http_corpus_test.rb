@@ -17,14 +17,16 @@ class HttpCorpusTest < Minitest::Test
     differences = DIFFERENCES.fetch("accepted")
     accepted = each_outcome("invalid").select { |_name, outcome| served?(outcome) }.keys
     assert_equal differences.keys.sort, accepted.sort
-    report "refused #{corpus('invalid').size - accepted.size} of #{corpus('invalid').size} that must be; the others are listed"
+    size = corpus("invalid").size
+    report "refused #{size - accepted.size} of #{size} that must be; the others are listed"
   end
 
   def test_what_must_be_accepted_is_accepted
     differences = DIFFERENCES.fetch("refused").transform_values(&:first)
     refused = each_outcome("valid") { |bytes| with_host(bytes) }.reject { |_name, outcome| served?(outcome) }
     assert_equal differences.sort, refused.transform_values(&:code).sort
-    report "accepted #{corpus('valid').size - refused.size} of #{corpus('valid').size} that must be; the others are listed"
+    size = corpus("valid").size
+    report "accepted #{size - refused.size} of #{size} that must be; the others are listed"
   end
 
   private

@@ -18,8 +18,12 @@ module ItemsContractTest
     "PostgreSQL" => -> { ElahServer.start(APP, store: Servers::PostgreSQL.shared.url) },
     "MariaDB" => -> { ElahServer.start(APP, store: Servers::MariaDB.shared.url) },
     "MongoJavaServer" => -> { ElahServer.start(APP, store: Servers::MongoJavaServer.shared.url) },
-    "GrapeOnPostgreSQL" => -> { ElahServer.start(GRAPE, env: { "ITEMS_DATABASE_URL" => Servers::PostgreSQL.shared.url }) },
-    "GrapeOnMariaDB" => -> { ElahServer.start(GRAPE, env: { "ITEMS_DATABASE_URL" => Servers::MariaDB.shared.url }) }
+    "GrapeOnPostgreSQL" => lambda {
+      ElahServer.start(GRAPE, env: { "ITEMS_DATABASE_URL" => Servers::PostgreSQL.shared.url })
+    },
+    "GrapeOnMariaDB" => lambda {
+      ElahServer.start(GRAPE, env: { "ITEMS_DATABASE_URL" => Servers::MariaDB.shared.url })
+    }
   }.freeze
 
   SERVERS.each do |name, start|

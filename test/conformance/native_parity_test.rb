@@ -36,7 +36,8 @@ class NativeParityTest < Minitest::Test
 
   def comparable?(api, request)
     verb, target = request["ask"].split(" ", 2)
-    !%w[Closed Inner].include?(api) && verb != "TRACE" && target.match?(/\A[!-~]+\z/) && !request["ask"].match?(ELSEWHERE)
+    !%w[Closed Inner].include?(api) && verb != "TRACE" && target.match?(/\A[!-~]+\z/) &&
+      !request["ask"].match?(ELSEWHERE)
   end
 
   def native(client, api, request)

@@ -35,7 +35,9 @@ class Rack3Test < Minitest::Test
   end
 
   def test_bodies_come_back
-    ["", "a", "b" * 1024, "c" * 200_000].each { |body| assert answer("POST", "/echo", body: body).body == body, "#{body.bytesize} bytes" }
+    ["", "a", "b" * 1024, "c" * 200_000].each do |body|
+      assert answer("POST", "/echo", body: body).body == body, "#{body.bytesize} bytes"
+    end
   end
 
   def test_each_status
@@ -59,6 +61,8 @@ class Rack3Test < Minitest::Test
   def server = self.class.server
 
   def answer(verb, target, **options)
-    server.request(verb, target, **options).tap { |answer| refute_equal 500, answer.status, server.log unless target.end_with?("500") }
+    server.request(verb, target, **options).tap do |answer|
+      refute_equal 500, answer.status, server.log unless target.end_with?("500")
+    end
   end
 end

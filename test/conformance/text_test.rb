@@ -13,8 +13,11 @@ class TextConformanceTest < Minitest::Test
   LONG_TAG = "𝛑" * 64
   TYPES = ["application/json", "application/x-www-form-urlencoded"].freeze
   STORES = {
-    "embedded" => -> { {} }, "two_workers" => -> { { workers: 2 } }, "redis" => -> { { store: Servers::Redis.shared.url } },
-    "postgresql" => -> { { store: Servers::PostgreSQL.shared.url } }, "mariadb" => -> { { store: Servers::MariaDB.shared.url } },
+    "embedded" => -> { {} },
+    "two_workers" => -> { { workers: 2 } },
+    "redis" => -> { { store: Servers::Redis.shared.url } },
+    "postgresql" => -> { { store: Servers::PostgreSQL.shared.url } },
+    "mariadb" => -> { { store: Servers::MariaDB.shared.url } },
     "mongodb" => -> { { store: Servers::MongoJavaServer.shared.url } }
   }.freeze
 
@@ -55,16 +58,23 @@ class TextConformanceTest < Minitest::Test
     code = made["code"]
     ask("POST", "/links", { target: "https://example.com/", tags: ["größe"] }, status: 201)
     assert_equal "https://example.com/#{encoded(TEXT)}?q=gr%C3%B6%C3%9Fe", made["target"]
-    [made, ask("GET", "/links/#{code}").json].each { |link| assert_equal fields, link.transform_keys(&:to_sym).slice(*fields.keys) }
-    fields[:tags].each { |tag| assert_includes ask("GET", "/links?tag=#{encoded(tag)}").json["links"].map { |link| link["code"] }, code }
+    [made, ask("GET", "/links/#{code}").json].each do |link|
+      assert_equal fields, link.transform_keys(&:to_sym).slice(*fields.keys)
+    end
+    fields[:tags].each do |tag|
+      found = ask("GET", "/links?tag=#{encoded(tag)}").json["links"]
+      assert_includes found.map { |link| link["code"] }, code
+    end
     page = ask("GET", "/links?tag=#{encoded('größe')}&limit=1").json
     refute_equal [code], page["links"].map { |link| link["code"] }
-    assert_includes ask("GET", "/links?tag=#{encoded('größe')}&cursor=#{page['next_cursor']}").json["links"].map { |link| link["code"] }, code
+    page = ask("GET", "/links?tag=#{encoded('größe')}&cursor=#{page['next_cursor']}").json
+    assert_includes page["links"].map { |link| link["code"] }, code
     assert_equal "#{TEXT}!", ask("PATCH", "/links/#{code}", { title: "#{TEXT}!" }).json["title"]
     assert_equal "https://example.com/#{encoded(TEXT)}?q=gr%C3%B6%C3%9Fe",
                  ask("GET", "/#{code}", status: 302)["location"]
     assert_includes ask("GET", "/links/export").body.force_encoding(Encoding::UTF_8), TEXT
-    line = ask("POST", "/links/import", "#{JSON.generate({ target: 'https://example.org/', title: TEXT, tags: [LONG_TAG] })}\n",
+    link = JSON.generate({ target: "https://example.org/", title: TEXT, tags: [LONG_TAG] })
+    line = ask("POST", "/links/import", "#{link}\n",
                headers: { "Content-Type" => "application/x-ndjson" }).body.each_line.first
     assert_equal TEXT, ask("GET", "/links/#{JSON.parse(line)['code']}").json["title"]
     ask("DELETE", "/links/#{code}", status: 204)
@@ -72,7 +82,9 @@ class TextConformanceTest < Minitest::Test
 
   with("links", *STORES.keys, "refuse_what_is_no_text") do
     [encoded(TEXT), "%00", "x" * 500].each do |code|
-      %w[GET PATCH DELETE].each { |verb| assert_refused "link_not_found", verb, "/links/#{code}", ("{}" if verb == "PATCH") }
+      %w[GET PATCH DELETE].each do |verb|
+        assert_refused "link_not_found", verb, "/links/#{code}", ("{}" if verb == "PATCH")
+      end
       assert_refused "link_not_found", "GET", "/#{code}"
       assert_refused "link_not_found", "GET", "/#{code}+"
     end
@@ -87,7 +99,9 @@ class TextConformanceTest < Minitest::Test
       assert_refused "invalid_idempotency_key", "POST", "/links", { target: "https://example.com/" },
                      headers: { "Content-Type" => TYPES.first, "Idempotency-Key" => key.b }
     end
-    ["AAAA", "x" * 5000, "-", "a%20b", encoded(TEXT)].each { |cursor| assert_refused "invalid_cursor", "GET", "/links?cursor=#{cursor}" }
+    ["AAAA", "x" * 5000, "-", "a%20b", encoded(TEXT)].each do |cursor|
+      assert_refused "invalid_cursor", "GET", "/links?cursor=#{cursor}"
+    end
     assert_empty ask("GET", "/links?tag=#{'x' * 5000}").json["links"]
     %w[User-Agent Accept Authorization X-Api-Key Origin].each do |name|
       ask("GET", "/links", headers: { name => "\xFF#{TEXT}".b })
@@ -114,7 +128,9 @@ class TextConformanceTest < Minitest::Test
   with("leaderboards", "embedded", "two_workers", "redis", "keep_text") do
     game = ask("POST", "/games", { name: TEXT }, status: 201).json
     assert_equal TEXT, ask("GET", "/games/#{game['id']}").json["name"]
-    [{}, { decimals: 2 }, { ties: "member", order: "asc" }, ({ parts: 3 } if @server != self.class.server("leaderboards", "redis"))].compact.each do |settings|
+    boards = [{}, { decimals: 2 }, { ties: "member", order: "asc" }]
+    boards << { parts: 3 } if @server != self.class.server("leaderboards", "redis")
+    boards.each do |settings|
       made = ask("POST", "/games/#{game['id']}/leaderboards", { name: TEXT, **settings }, status: 201).json
       assert_equal "#{TEXT}!",
                    ask("PUT", "/games/#{game['id']}/leaderboards/#{made['id']}", { name: "#{TEXT}!" }).json["name"]
@@ -125,7 +141,9 @@ class TextConformanceTest < Minitest::Test
   # Members whose names are text of any script on one board.
   def play(board, parts)
     names = [TEXT, "größe", "日本", "🎉", "x\0y", "🎉" * 63]
-    names.each_with_index { |name, score| ask("PUT", "#{board}/members/#{encoded(name)}", { score: score + 1, metadata: { name => TEXT } }) }
+    names.each_with_index do |name, score|
+      ask("PUT", "#{board}/members/#{encoded(name)}", { score: score + 1, metadata: { name => TEXT } })
+    end
     names.each do |name|
       shown = ask("GET", "#{board}/members/#{encoded(name)}").json
       assert_equal [name, { name => TEXT }], shown.values_at("member", "metadata")
@@ -161,9 +179,12 @@ class TextConformanceTest < Minitest::Test
     exported = ask("GET",
                    "#{board}/export").body.force_encoding(Encoding::UTF_8).each_line.map { |line| JSON.parse(line) }
     assert_equal names.sort, exported.map { |line| line["member"] }.sort
-    assert_equal names.size, ask("POST", "#{board}/import", exported.map { |line| "#{JSON.generate(line)}\n" }.join, headers: { "Content-Type" => "application/x-ndjson" }).json["imported"]
+    lines = exported.map { |line| "#{JSON.generate(line)}\n" }.join
+    imported = ask("POST", "#{board}/import", lines, headers: { "Content-Type" => "application/x-ndjson" }).json
+    assert_equal names.size, imported["imported"]
     id = board[/\d+/]
-    assert_equal TEXT, ask("POST", "/submissions", { submissions: [{ leaderboard: id, member: TEXT, score: 9 }] }).json["submissions"].first["member"]
+    submitted = ask("POST", "/submissions", { submissions: [{ leaderboard: id, member: TEXT, score: 9 }] }).json
+    assert_equal TEXT, submitted["submissions"].first["member"]
     refute_nil ask("GET", "/members/#{encoded(TEXT)}/standings?leaderboards=#{id}").json["standings"].first["standing"]
     ask("PUT", "#{board}/bans/#{encoded(TEXT)}", status: 204)
     assert_equal [TEXT], ask("GET", "#{board}/bans").json["members"]
@@ -175,7 +196,9 @@ class TextConformanceTest < Minitest::Test
 
   with("ring_pools", "embedded", "two_workers", "keep_text") do
     numbers = Array.new(3) { "+1888#{rand(2_000_000..9_999_999)}" }
-    pool = ask("POST", "/pools", { numbers: numbers, overflow_number: "+18885550000", name: TEXT, param1: TEXT, tracking_url: "https://example.com/#{TEXT.delete(' ')}" },
+    pool = ask("POST", "/pools",
+               { numbers: numbers, overflow_number: "+18885550000", name: TEXT, param1: TEXT,
+                 tracking_url: "https://example.com/#{TEXT.delete(' ')}" },
                status: 201).json
     assert_equal TEXT, ask("GET", "/pools/#{pool['id']}").json["name"]
     lease = ask("POST", "/pools/#{pool['id']}/leases", { parameters: { "größe" => TEXT, TEXT => "1" } },
@@ -183,13 +206,17 @@ class TextConformanceTest < Minitest::Test
     assert_equal({ "größe" => TEXT, TEXT => "1" },
                  ask("GET", "/numbers/#{encoded(lease['number'])}").json.dig("holder", "parameters"))
     suffix = "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}"
-    rows = ["#{suffix}&größe=#{TEXT}", "#{suffix}&a=#{encoded(TEXT)}"].map { |text| { api_suffix: text, request_id: TEXT } }
+    rows = ["#{suffix}&größe=#{TEXT}", "#{suffix}&a=#{encoded(TEXT)}"].map do |text|
+      { api_suffix: text, request_id: TEXT }
+    end
     found = ask("POST", "/api/2013-07-01/bulk.json", { requests: rows }).json["responses"]
     assert_equal [TEXT, TEXT], found.map { |row| row["request_id"] }
     held = found.map { |row| ask("GET", "/numbers/#{encoded(row['promo_number'])}").json.dig("holder", "parameters") }
     assert_equal [{ "größe" => TEXT }, { "a" => TEXT }], held
-    campaign = "/api/2013-07-01/größe/advertisers/日本/advertiser_campaigns/🎉".split("/").map { |part| encoded(part) }.join("/")
-    fields = { id_from_network: "𝛑größe", name: TEXT, numbers: Array.new(2) { "+1888#{rand(2_000_000..9_999_999)}" }, overflow_number: "+18885550000" }
+    parts = "/api/2013-07-01/größe/advertisers/日本/advertiser_campaigns/🎉".split("/")
+    campaign = parts.map { |part| encoded(part) }.join("/")
+    fields = { id_from_network: "𝛑größe", name: TEXT, numbers: Array.new(2) { "+1888#{rand(2_000_000..9_999_999)}" },
+               overflow_number: "+18885550000" }
     ask("POST", "#{campaign}/ring_pools.json", fields, status: 201)
     ask("POST", "#{campaign}/ring_pools.json", fields)
     assert_equal ["𝛑größe", TEXT],

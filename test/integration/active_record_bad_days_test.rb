@@ -11,7 +11,8 @@ require "support/records_case"
 
 class ActiveRecordBadDaysTest < Minitest::Test
   include Patience
-  include Module.new { RecordsCase.instance_methods(false).grep_v(/\Atest_/).each { |name| define_method(name, RecordsCase.instance_method(name)) } }
+  helpers = RecordsCase.instance_methods(false).grep_v(/\Atest_/)
+  include Module.new { helpers.each { |name| define_method(name, RecordsCase.instance_method(name)) } }
 
   APP = File.expand_path("../support/apps/grape_records.ru", __dir__)
   POOL = 5
@@ -20,7 +21,8 @@ class ActiveRecordBadDaysTest < Minitest::Test
   RecordsCase::DATABASES.each do |adapter, database_class|
     define_method(:"test_#{adapter}_has_bad_days") do
       database_class.start do |database|
-        serve(adapter, server: database, database: { pool: POOL, checkout_timeout: 0.5 }, request_seconds: 5) do |server|
+        serve(adapter, server: database, database: { pool: POOL, checkout_timeout: 0.5 },
+                       request_seconds: 5) do |server|
           stop_and_start(server, database)
           kill_and_start(server, database)
           pause_and_resume(server, database)

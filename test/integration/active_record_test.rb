@@ -58,14 +58,16 @@ class ActiveRecordTest < Minitest::Test
   # A fiber gives its connection back after it has said what it had to say.
   def assert_all_returned
     give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
-    Fiber.scheduler.kernel_sleep(0.001) until stat[:busy].zero? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+    until stat[:busy].zero? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+      Fiber.scheduler.kernel_sleep(0.001)
+    end
     assert_equal 0, stat[:busy]
     assert_equal 0, stat[:waiting]
     assert_operator stat[:connections], :<=, POOL
   end
 
-  # ActiveRecord 7.2 notes that a fiber keeps its connection before it has one. The fiber of a request that was cancelled
-  # meanwhile, or waited in vain, had nil for its connection from then on, in the requests of others.
+  # ActiveRecord 7.2 notes that a fiber keeps its connection before it has one. The fiber of a request that was
+  # cancelled meanwhile, or waited in vain, had nil for its connection from then on, in the requests of others.
   on_each_database "a_fiber_that_got_no_connection_gets_one_later" do
     Elah.run do
       are_held = Thread::Queue.new
@@ -182,7 +184,9 @@ class ActiveRecordTest < Minitest::Test
     _, failures = capture_io do
       Elah.run do
         all_leased = Thread::Queue.new
-        leased = in_fibers(POOL) { |index| BASE.connection.object_id.tap { index == POOL - 1 ? all_leased.close : all_leased.pop } }
+        leased = in_fibers(POOL) do |index|
+          BASE.connection.object_id.tap { index == POOL - 1 ? all_leased.close : all_leased.pop }
+        end
         assert_equal POOL, leased.uniq.size
         assert_all_returned
       end
@@ -203,7 +207,9 @@ class ActiveRecordTest < Minitest::Test
       SlowProxy.start(server.shared.port, seconds: 0.02) do |proxy|
         BASE.establish_connection(RecordsCase.url(adapter, server.shared, pool: 1).sub(/:\d+\//, ":#{proxy.port}/"))
         Elah::Adapters.install
-        Elah.run { 12.times { |step| assert_equal 1, after_a_cancelled_connect(step * 0.02, IS_CONFIGURED.fetch(adapter)) } }
+        Elah.run do
+          12.times { |step| assert_equal 1, after_a_cancelled_connect(step * 0.02, IS_CONFIGURED.fetch(adapter)) }
+        end
       ensure
         BASE.remove_connection
       end

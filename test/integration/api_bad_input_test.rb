@@ -67,8 +67,10 @@ class APIBadInputTest < Minitest::Test
   }.freeze
 
   TARGETS = {
-    [400, "invalid_parameters"] => { "a query that is no UTF-8" => "/search?q=%ff", "a query with a broken escape" => "/search?q=%" },
-    [400, "invalid_path"] => { "a path that is no UTF-8" => "/items/%ff", "a path with a broken escape" => "/items/%zz" },
+    [400, "invalid_parameters"] => { "a query that is no UTF-8" => "/search?q=%ff",
+                                     "a query with a broken escape" => "/search?q=%" },
+    [400, "invalid_path"] => { "a path that is no UTF-8" => "/items/%ff",
+                               "a path with a broken escape" => "/items/%zz" },
     [400, "validation_failed"] => { "a text for a number in the path" => "/items/abc" },
     [404, "not_found"] => { "a path that nothing answers" => "/nowhere" },
     [405, "method_not_allowed"] => { "a verb that the path does not have" => "/names" }

@@ -73,8 +73,8 @@ class APIStreamsTest < Minitest::Test
     end
   end
 
-  # An EventSource is open when it has the head. Behind a middleware it waited for the first event, or the keep-alive, and
-  # behind Rack::ETag of Rack 2 for the last one.
+  # An EventSource is open when it has the head. Behind a middleware it waited for the first event, or the keep-alive,
+  # and behind Rack::ETag of Rack 2 for the last one.
   def test_the_head_of_an_event_stream_is_sent_before_the_first_event
     each_server do |server|
       %w[/silent_events /silent_broadcast].each do |path|

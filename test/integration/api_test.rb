@@ -52,7 +52,8 @@ class APIIntegrationTest < Minitest::Test
       end
 
       get(:env) { [env["REQUEST_METHOD"], env["PATH_INFO"], env["HTTP_X_KEY"], env["api.format"]] }
-      mount ->(env) { [203, { "Content-Type" => "text/x-rack", "X-Two" => "a" }, ["rack ", env["PATH_INFO"]]] } => "/rack"
+      rack = ->(env) { [203, { "Content-Type" => "text/x-rack", "X-Two" => "a" }, ["rack ", env["PATH_INFO"]]] }
+      mount rack => "/rack"
 
       params { requires :name, type: String }
       post(:names) { { name: params[:name] } }
@@ -138,8 +139,8 @@ class APIIntegrationTest < Minitest::Test
     answer = server.request("POST", "/asked?a=b",
                             headers: { "Content-Type" => "application/json", "Host" => "asked.example:80" }, body: "{}")
     assert_equal({ "request_method" => "POST", "path" => "/asked", "query_string" => "a=b", "protocol" => "HTTP/1.1",
-                   "host" => "asked.example:80", "scheme" => "http", "content_type" => "application/json", "content_length" => 2,
-                   "remote_ip" => "127.0.0.1" }, answer.json)
+                   "host" => "asked.example:80", "scheme" => "http", "content_type" => "application/json",
+                   "content_length" => 2, "remote_ip" => "127.0.0.1" }, answer.json)
   end
 
   def test_the_rack_environment_is_at_hand
@@ -266,7 +267,9 @@ class APIIntegrationTest < Minitest::Test
   end
 
   def test_a_body_is_read_piece_by_piece
-    [{ "Content-Type" => "application/x-ndjson" }, { "Content-Type" => "application/x-www-form-urlencoded" }, {}].each do |headers|
+    [{ "Content-Type" => "application/x-ndjson" },
+     { "Content-Type" => "application/x-www-form-urlencoded" },
+     {}].each do |headers|
       answer = server.request("POST", "/import?name=ann", body: "x" * 300_000, headers: headers)
       assert_equal [201, { "bytes" => 300_000, "name" => "ann" }], [answer.status, answer.json]
     end

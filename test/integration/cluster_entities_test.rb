@@ -14,7 +14,9 @@ class ClusterEntitiesTest < Minitest::Test
     BankCluster.start(workers: 2) do |cluster|
       one, two = cluster.servers
       cluster.wait_until_spread(one, 4)
-      KEYS.each_with_index { |key, index| assert_equal 201, cluster.deposit(cluster.servers[index % 2], key, index + 1) }
+      KEYS.each_with_index do |key, index|
+        assert_equal 201, cluster.deposit(cluster.servers[index % 2], key, index + 1)
+      end
       assert_equal cluster.confirmed, cluster.balances(one)
       assert_equal cluster.confirmed, cluster.balances(two)
       assert_equal [8], two.get("/history/account7").json["amounts"]
@@ -55,7 +57,9 @@ class ClusterEntitiesTest < Minitest::Test
       cluster.sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
       cluster.sql.execute("ALTER DATABASE test SET synchronous_commit = 'local'")
       cluster.sql.value("SELECT pg_reload_conf()")
-      wait_until("the settings are checked") { (failing("check", cluster).last + elah_output).include?("does not wait until the standby has") }
+      wait_until("the settings are checked") do
+        (failing("check", cluster).last + elah_output).include?("does not wait until the standby has")
+      end
     end
   end
 
@@ -219,12 +223,17 @@ class ClusterEntitiesTest < Minitest::Test
       accounts.each_with_index { |key, index| assert_equal 201, exchange.call(one, key, "row#{index}", "none") }
       waiting = sql.transaction do |tx|
         tx.execute("SELECT FROM elah_rows WHERE key = 'shared' FOR UPDATE")
-        calls = [one, two].zip(accounts, %w[row0 row1], %w[row1 row0]).map { |call| Thread.new { exchange.call(*call) } }
-        wait_until("both wait") { sql.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 2 }
+        calls = [one, two].zip(accounts, %w[row0 row1], %w[row1 row0])
+                          .map { |call| Thread.new { exchange.call(*call) } }
+        wait_until("both wait") do
+          sql.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 2
+        end
         calls
       end
       assert_equal [201, 201], waiting.map(&:value)
-      wait_until("there was a deadlock") { sql.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").positive? }
+      wait_until("there was a deadlock") do
+        sql.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").positive?
+      end
       sql.close
     end
   end
@@ -289,8 +298,8 @@ class ClusterEntitiesTest < Minitest::Test
 
   def scoreboard(server) = Elah::Scoreboard.open(File.join(server.folder, "run", server.pid.to_s, "scoreboard"))
 
-  # A call that was on its way to who is gone, or stands still, may have run there; the others wait for the new owner. On a
-  # busy machine one more has been refused.
+  # A call that was on its way to who is gone, or stands still, may have run there; the others wait for the new owner.
+  # On a busy machine one more has been refused.
   def deposit_all_but_some(cluster, server)
     statuses = KEYS.map { |key| cluster.deposit(server, key, 10) }
     assert_operator statuses.count(201), :>=, KEYS.size - 2, statuses.tally.inspect

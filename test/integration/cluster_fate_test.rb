@@ -64,8 +64,8 @@ class ClusterFateTest < ClusterCase
     end
   end
 
-  # Each connection that waited for the row of the writer stayed when the next one was opened, until there were no more to
-  # be had. A statement that waits for a standby holds that row, too.
+  # Each connection that waited for the row of the writer stayed when the next one was opened, until there were no more
+  # to be had. A statement that waits for a standby holds that row, too.
   def test_a_writer_whose_row_is_locked_leaves_one_connection_behind
     through_proxy do |_, _, tally|
       waiting = []

@@ -157,7 +157,8 @@ class DoctorTest < Minitest::Test
     env = { "LC_ALL" => "C", "RUBYLIB" => Dir["#{@folder}/gems/*/lib"].join(":") }
     findings = JSON.parse(doctor("--json", path, env: env).out)["findings"]
     assert_match(%r{correct .*\u00FC/own\.rb:3; }, findings.find { |finding| finding["check"] == "app" }["remedy"])
-    assert_match(/The gem shared_\u00FC 0\.1\.0 keeps/, findings.find { |finding| finding["check"] == "state" }["message"])
+    assert_match(/The gem shared_\u00FC 0\.1\.0 keeps/,
+                 findings.find { |finding| finding["check"] == "state" }["message"])
   end
 
   def test_an_app_that_changes_its_folder

@@ -67,7 +67,8 @@ class EntityProcessesTest < Minitest::Test
   def test_a_script_that_goes_on_reads_what_the_server_has_written_meanwhile
     serve do |server|
       server.request("POST", "/ann/10")
-      Open3.popen2({}, RbConfig.ruby, "-Ilib", "-e", <<~RUBY, File.join(@folder, "bank"), err: File::NULL) do |input, output, _|
+      bank = File.join(@folder, "bank")
+      Open3.popen2({}, RbConfig.ruby, "-Ilib", "-e", <<~RUBY, bank, err: File::NULL) do |input, output, _|
         #{ACCOUNT}
         accounts = Account.in(Elah::Store.open(ARGV[0]))
         $stdout.sync = true
@@ -91,7 +92,9 @@ class EntityProcessesTest < Minitest::Test
       _, err = script("3.times { accounts['ann'].balance }")
       lines = err.lines.grep(/has entities of/)
       assert_equal 1, lines.size, err
-      assert_match(/WARN .*Process #{server.pid}@\S+ \(elah\) has entities of #{@folder}\/bank in memory.*Stop one of the two, or call the entities through the running server/, lines.first)
+      owner = /Process #{server.pid}@\S+ \(elah\) has entities of #{@folder}\/bank in memory/
+      remedy = /Stop one of the two, or call the entities through the running server/
+      assert_match(/WARN .*#{owner}.*#{remedy}/, lines.first)
     end
   end
 
@@ -133,12 +136,15 @@ class EntityProcessesTest < Minitest::Test
       app = app.sub("attr_reader :balance\n", "attr_reader :balance\n  def hash_with_proc = { a: -> {} }\n")
       ElahServer.start(app, data: @folder, workers: workers) do |server|
         8.times do |key|
-          assert_match(/Account#deposit: argument 1 \(Proc\) cannot be copied: no _dump_data is defined for class Proc/, server.get("/proc/#{key}").body)
-          assert_match(/Account#hash_with_proc: its result \(Hash\) cannot be copied: no _dump_data is defined for class Proc/, server.get("/answer/#{key}").body)
+          reason = /cannot be copied: no _dump_data is defined for class Proc/
+          assert_match(/Account#deposit: argument 1 \(Proc\) #{reason}/, server.get("/proc/#{key}").body)
+          assert_match(/Account#hash_with_proc: its result \(Hash\) #{reason}/, server.get("/answer/#{key}").body)
         end
         answers = server.get("/many").json["answers"]
         assert_equal [1] * 4, answers.values_at(0, 2, 4, 6)
-        answers.values_at(1, 3, 5, 7).each { |answer| assert_match(/\AAccount#deposit: argument 1 \(Proc\) cannot be copied/, answer) }
+        answers.values_at(1, 3, 5, 7).each do |answer|
+          assert_match(/\AAccount#deposit: argument 1 \(Proc\) cannot be copied/, answer)
+        end
       end
     end
   end
@@ -146,7 +152,11 @@ class EntityProcessesTest < Minitest::Test
   def test_tables_of_the_store_are_used_from_several_processes_without_a_word
     serve do |server|
       server.request("POST", "/ann/10")
-      out, err = script("store = Elah::Store.open(ARGV[0]); store.table('notes').put('k', 'v'); puts store.table('notes').get('k')")
+      out, err = script(<<~RUBY)
+        notes = Elah::Store.open(ARGV[0]).table("notes")
+        notes.put("k", "v")
+        puts notes.get("k")
+      RUBY
       assert_equal ["v", ""], [out, err]
       assert_equal 10, server.get("/ann").json["balance"]
       refute_match(/has entities of/, server.log)

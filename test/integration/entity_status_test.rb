@@ -51,9 +51,11 @@ class EntityStatusTest < Minitest::Test
       assert_empty elah_status(server)[/^(Entities|Calls).*/].to_s, "nothing is called yet"
       wait_until("both have claimed theirs") do
         server.get("/gather/5000")
-        workers(server).sum { |worker| worker[:entities] } == 40 && workers(server).all? { |worker| worker[:shards_claimed] == 128 }
+        workers(server).sum { |worker| worker[:entities] } == 40 &&
+          workers(server).all? { |worker| worker[:shards_claimed] == 128 }
       end
-      assert_match(/^Entities\nworker +entities +claimed +received +sent\n0 +\d+ +128 +\d+ +\d+\n1 +\d+ +128 +\d+ +\d+\n/, elah_status(server))
+      table = /^Entities\nworker +entities +claimed +received +sent\n0 +\d+ +128 +\d+ +\d+\n1 +\d+ +128 +\d+ +\d+\n/
+      assert_match(table, elah_status(server))
       samples = metrics(server).scan(/^elah_entities\{worker="[01]",pid="\d+"\} (\d+)$/).flatten
       assert_equal [2, 40], [samples.size, samples.sum(&:to_i)]
     end
@@ -62,7 +64,9 @@ class EntityStatusTest < Minitest::Test
   def test_one_process_shows_its_entities_too
     ElahServer.start(APP) do |server|
       server.get("/gather/5000")
-      wait_until("they are shown") { status(server).workers.first.values_at(:entities, :shards_claimed, :peers) == [40, 256, []] }
+      wait_until("they are shown") do
+        status(server).workers.first.values_at(:entities, :shards_claimed, :peers) == [40, 256, []]
+      end
     end
   end
 
@@ -71,7 +75,9 @@ class EntityStatusTest < Minitest::Test
       paused, serving = worker_pids(server)
       client = client_of(server, serving)
       client.get("/gather/5000")
-      wait_until("calls went there") { peer_of(server, serving)&.slice(:slot, :state, :allowance) == { slot: 0, state: :open, allowance: nil } }
+      wait_until("calls went there") do
+        peer_of(server, serving)&.slice(:slot, :state, :allowance) == { slot: 0, state: :open, allowance: nil }
+      end
       begin
         Process.kill(:STOP, paused)
         wait_until("it is limited") do
@@ -79,7 +85,8 @@ class EntityStatusTest < Minitest::Test
           peer_of(server,
                   serving).then { |peer| peer[:allowance] && peer[:late_calls] >= 3 && peer[:limited_calls].positive? }
         end
-        assert_match(/^Calls between workers\nworker +calls +state +allowance +open +late +limited$/, elah_status(server))
+        assert_match(/^Calls between workers\nworker +calls +state +allowance +open +late +limited$/,
+                     elah_status(server))
         assert_match(/^1 +0 +(probing|limited) +\d+ +\d+ +\d+ +\d+$/, elah_status(server))
         assert_match(/^elah_peer_allowance\{worker="1",pid="#{serving}",peer="0"\} \d+$/, metrics(server))
         assert_match(/^elah_peer_late_calls_total\{worker="1",pid="#{serving}",peer="0"\} [1-9]\d*$/, metrics(server))
@@ -103,7 +110,9 @@ class EntityStatusTest < Minitest::Test
       client = client_of(server, pids.last)
       client.get("/gather/5000")
       wait_until("calls went there") { peer_of(server, pids.last) }
-      wait_until("the other one has called, too") { server.get("/gather/5000") && workers(server).all? { |worker| worker[:peers].any? } }
+      wait_until("the other one has called, too") do
+        server.get("/gather/5000") && workers(server).all? { |worker| worker[:peers].any? }
+      end
       Process.kill(:KILL, pids.first)
       wait_for_workers(server, 2, besides: pids.first(1))
       assert_empty status(server).workers.first[:peers], "the new one has called nobody"
@@ -120,12 +129,15 @@ class EntityStatusTest < Minitest::Test
       supervised(app) do |server|
         clients = []
         wait_until("both listen to each other") do
-          clients << server.connect.tap { |client| client.get("/ping") } # kept open, so that the next one goes to the other worker
+          # Kept open, so that the next one goes to the other worker.
+          clients << server.connect.tap { |client| client.get("/ping") }
           Dir[File.join(run_dir(server).path, "*.sock")].size == 2
         end
         sockets = Dir[File.join(run_dir(server).path, "*.sock")].map { |path| UNIXSocket.new(path) }
         sockets.each { |socket| socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
-        wait_until("both log it:\n#{server.log}") { server.log.scan(/ WARN .*A link from another process was closed/).size == 2 }
+        wait_until("both log it:\n#{server.log}") do
+          server.log.scan(/ WARN .*A link from another process was closed/).size == 2
+        end
       ensure
         [*sockets, *clients].each(&:close)
       end

@@ -33,8 +33,8 @@ class GemTest < Minitest::Test
     end
   end
 
-  # Bundler hides the gems that come with Ruby and that no Gemfile names: from Ruby 3.4 on bigdecimal is one, from 4.0 on
-  # logger.
+  # Bundler hides the gems that come with Ruby and that no Gemfile names: from Ruby 3.4 on bigdecimal is one, from 4.0
+  # on logger.
   def test_an_app_with_bundler_has_what_elah_requires
     Dir.mktmpdir do |folder|
       File.write(File.join(folder, "Gemfile"), "gem \"elah\", path: #{ROOT.dump}\n")

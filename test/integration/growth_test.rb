@@ -15,15 +15,27 @@ class GrowthTest < Minitest::Test
   SMALL = 2_000_000
   # Called by `GET /mark` and nothing else.
   MARK = "getsid"
-  VALGRIND = ["valgrind", "--tool=callgrind", "--dump-before=#{MARK}", "--log-file=valgrind.log", "ruby", "--disable=gems", "-I#{LIB}"].freeze
-  OPTIONS = { header_bytes_max: 65_535, headers_max: 1000, uri_bytes_max: 65_000, params_max: 1_000_000, param_depth_max: 400, parts_max: 100_000,
-              json_depth_max: 1000, request_seconds: 3600, body_seconds: 3600, header_seconds: 3600, keepalive_seconds: 3600 }.freeze
+  VALGRIND = ["valgrind", "--tool=callgrind", "--dump-before=#{MARK}", "--log-file=valgrind.log",
+              "ruby", "--disable=gems", "-I#{LIB}"].freeze
+  OPTIONS = { header_bytes_max: 65_535, headers_max: 1000, uri_bytes_max: 65_000, params_max: 1_000_000,
+              param_depth_max: 400, parts_max: 100_000, json_depth_max: 1000, request_seconds: 3600,
+              body_seconds: 3600, header_seconds: 3600, keepalive_seconds: 3600 }.freeze
 
   def self.get(path, *lines) = "GET #{path} HTTP/1.1\r\nHost: a\r\n#{lines.map { |line| "#{line}\r\n" }.join}\r\n"
-  def self.post(path, type, body) = "POST #{path} HTTP/1.1\r\nHost: a\r\nContent-Type: #{type}\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}"
+
+  def self.post(path, type, body)
+    "POST #{path} HTTP/1.1\r\nHost: a\r\nContent-Type: #{type}\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}"
+  end
+
+  def self.post_chunked(chunks)
+    "POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n" \
+      "#{chunks}0\r\n\r\n"
+  end
+
   def self.json(text, path = "/read") = post(path, "application/json", text)
   def self.form(text) = post("/read", "application/x-www-form-urlencoded", text)
   def self.multipart(body) = post("/read", "multipart/form-data; boundary=AaB03x", "#{body}--AaB03x--\r\n")
+  def self.part(names, text) = "--AaB03x\r\nContent-Disposition: form-data; #{names}\r\n\r\n#{text}\r\n"
   def self.accept(ranges) = get("/negotiated", "Accept: #{ranges}")
   def self.list(count, separator = ",", &block) = Array.new(count, &block).join(separator)
 
@@ -37,7 +49,8 @@ class GrowthTest < Minitest::Test
     "JSON numbers beyond 64 bits" => [2_000, ->(n) { json("{\"a\":[#{list(n) { '-99999999999999999999,-0' }}]}") }],
     "escapes in a JSON string" => [32_000, ->(n) { json("{\"a\":\"#{'\\u00e9\\n' * n}\"}") }],
     "digits of a JSON fraction" => [200_000, ->(n) { json("{\"a\":0.#{'9' * n}}") }],
-    "declared rows of JSON" => [300, ->(n) { json("{\"rows\":[#{list(n) { |i| "{\"name\":\"#{i}\",\"count\":\"#{i}\"}" }}]}", "/declared") }],
+    "declared rows of JSON" =>
+      [300, ->(n) { json("{\"rows\":[#{list(n) { |i| "{\"name\":\"#{i}\",\"count\":\"#{i}\"}" }}]}", "/declared") }],
     "digits of a declared Integer" => [1_000_000, ->(n) { json("{\"number\":\"#{'7' * n}\"}", "/number") }],
     "written JSON" => [2_000, ->(n) { get("/write/#{n}") }],
     "parameters of a form" => [2_000, ->(n) { form(list(n, "&") { |i| "n#{i}=#{i}" }) }],
@@ -53,11 +66,11 @@ class GrowthTest < Minitest::Test
     "lines and levels in a name" => [150, ->(n) { form("m[]#{'%0A[]' * n}=1") }],
     "empty pairs of a form" => [32_000, ->(n) { form("&" * n) }],
     "percent escapes of a form" => [16_000, ->(n) { form("n=#{'%e2%82%ac+' * n}") }],
-    "fields of a multipart body" => [400, ->(n) { multipart(list(n, "") { |i| "--AaB03x\r\nContent-Disposition: form-data; name=\"n#{i}\"\r\n\r\nv\r\n" }) }],
-    "beginnings of a boundary" => [8_000, ->(n) { multipart("--AaB03x\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n#{"\r\n--AaB03" * n}\r\n") }],
-    "a preamble of boundaries" => [8_000, ->(n) { multipart("#{"--AaB03x " * n}\r\n--AaB03x\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n\r\n") }],
-    "parameters of a disposition" => [2_000, ->(n) { multipart("--AaB03x\r\nContent-Disposition: form-data; #{'a="\\""; ' * n}name=\"n\"\r\n\r\nv\r\n") }],
-    "quotes of a disposition" => [8_000, ->(n) { multipart("--AaB03x\r\nContent-Disposition: form-data; name=\"#{'\\"' * n}\"\r\n\r\nv\r\n") }],
+    "fields of a multipart body" => [400, ->(n) { multipart(list(n, "") { |i| part("name=\"n#{i}\"", "v") }) }],
+    "beginnings of a boundary" => [8_000, ->(n) { multipart(part("name=\"n\"", "\r\n--AaB03" * n)) }],
+    "a preamble of boundaries" => [8_000, ->(n) { multipart("#{"--AaB03x " * n}\r\n#{part("name=\"n\"", "")}") }],
+    "parameters of a disposition" => [2_000, ->(n) { multipart(part("#{'a="\\""; ' * n}name=\"n\"", "v")) }],
+    "quotes of a disposition" => [8_000, ->(n) { multipart(part("name=\"#{'\\"' * n}\"", "v")) }],
     "parameters of a query" => [2_000, ->(n) { get("/read?#{list(n, "&") { |i| "n#{i}=#{i % 10}" }}") }],
     "segments of a path" => [10_000, ->(n) { get("/path#{'/ab' * n}") }],
     "slashes of a path" => [15_000, ->(n) { get("/path/#{'/' * n}") }],
@@ -78,7 +91,7 @@ class GrowthTest < Minitest::Test
     "blanks of Accept" => [15_000, ->(n) { accept("a/b;#{' ' * n};#{' ' * n}") }],
     "vendors of Accept" => [7_000, ->(n) { accept("a+b/#{'vnd.' * n}") }],
     "parts of a vendor of Accept" => [7_000, ->(n) { accept("application/vnd.#{'a-.+' * n}!") }],
-    "chunks of a body" => [2_000, ->(n) { "POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n#{"1\r\na\r\n" * n}0\r\n\r\n" }],
+    "chunks of a body" => [2_000, ->(n) { post_chunked("1\r\na\r\n" * n) }],
     "bytes of a body in a file" => [1_000_000, ->(n) { post("/body", "text/plain", "a" * n) }],
     "requests at once" => [50, ->(n) { get("/word/a") * n }]
   }.freeze
@@ -131,8 +144,8 @@ class GrowthTest < Minitest::Test
 
   def serve(folder, &block)
     # With all of these set `exe/elah` does not start Ruby anew, which valgrind would not follow.
-    env = { "RUBY_FIBER_VM_STACK_SIZE" => "1048576", "RUBY_FIBER_MACHINE_STACK_SIZE" => "1048576", "MALLOC_ARENA_MAX" => "2",
-            "GLIBC_TUNABLES" => "glibc.malloc.arena_max=2" }
+    env = { "RUBY_FIBER_VM_STACK_SIZE" => "1048576", "RUBY_FIBER_MACHINE_STACK_SIZE" => "1048576",
+            "MALLOC_ARENA_MAX" => "2", "GLIBC_TUNABLES" => "glibc.malloc.arena_max=2" }
     under = [*VALGRIND.first(3), "--callgrind-out-file=#{folder}/counts", *VALGRIND.drop(3)]
     ElahServer.start(APP, env: env, under: under, **OPTIONS, &block)
   end

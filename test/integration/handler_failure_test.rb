@@ -119,7 +119,8 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
-  # In the locale C, Ruby reads paths as ASCII. The watch failed at such bytes, and at the end of the worker in its place.
+  # In the locale C, Ruby reads paths as ASCII. The watch failed at such bytes, and at the end of the worker
+  # in its place.
   def test_a_handler_that_hogs_the_loop_is_reported_under_a_path_that_is_not_ascii
     Dir.mktmpdir do |folder|
       path = File.join(folder, "caf\u00E9.rb")

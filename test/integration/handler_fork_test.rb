@@ -45,15 +45,18 @@ class HandlerForkTest < Minitest::Test
       get(:outlives_in_a_thread) { Thread.new { fork { sleep } }.value.to_s }
       get(:outlives_in_an_offload) { Elah.offload { fork { sleep } }.to_s }
       get(:is_terminated) { status_of(fork { Process.kill(:TERM, Process.pid) && sleep }) }
-      get(:is_terminated_in_a_thread) { Thread.new { status_of(fork { Process.kill(:TERM, Process.pid) && sleep }) }.value }
+      get(:is_terminated_in_a_thread) do
+        Thread.new { status_of(fork { Process.kill(:TERM, Process.pid) && sleep }) }.value
+      end
     end
 
     run App
   RUBY
 
   # Each with the status of the fork.
-  STATUSES = { "exits" => "7", "returns" => "1", "raises" => "1", "exits_in_a_fiber" => "7", "waits" => "5", "is_terminated" => "15", "is_terminated_in_a_thread" => "15",
-               "leaves_an_offload" => "1", "exits_in_an_offload" => "7", "leaves_a_thread" => "0" }.freeze
+  STATUSES = { "exits" => "7", "returns" => "1", "raises" => "1", "exits_in_a_fiber" => "7", "waits" => "5",
+               "is_terminated" => "15", "is_terminated_in_a_thread" => "15", "leaves_an_offload" => "1",
+               "exits_in_an_offload" => "7", "leaves_a_thread" => "0" }.freeze
 
   def test_a_fork_ends_alone
     ElahServer.start(APP) do |server|

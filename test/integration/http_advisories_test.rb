@@ -23,13 +23,14 @@ class HttpAdvisoriesTest < Minitest::Test
   end
 
   def test_goliath_cve_2020_7671_nearly_chunked
-    ["\vchunked", "chunked\v", "x chunked", "chunked, identity", "chunked,", "chunked;q=0", "\"chunked\"", "CHUNKE\u212a", "cow",
-     "chunked\r\n\tx", "chunked\0"].each do |encoding|
+    ["\vchunked", "chunked\v", "x chunked", "chunked, identity", "chunked,", "chunked;q=0", "\"chunked\"",
+     "CHUNKE\u212a", "cow", "chunked\r\n\tx", "chunked\0"].each do |encoding|
       assert_refused_without_smuggling post("Transfer-Encoding: #{encoding}", body: "0\r\n\r\n#{SMUGGLED}")
-      assert_refused_without_smuggling post("Content-Length: 5", "Transfer-Encoding: #{encoding}", body: "0\r\n\r\n#{SMUGGLED}")
+      assert_refused_without_smuggling post("Content-Length: 5", "Transfer-Encoding: #{encoding}",
+                                            body: "0\r\n\r\n#{SMUGGLED}")
     end
-    ["Transfer-Encoding : chunked", " Transfer-Encoding: chunked", "X: y\rTransfer-Encoding: chunked", "Transfer-Encoding\0: chunked",
-     "Transfer_Encoding: chunked"].each do |line|
+    ["Transfer-Encoding : chunked", " Transfer-Encoding: chunked", "X: y\rTransfer-Encoding: chunked",
+     "Transfer-Encoding\0: chunked", "Transfer_Encoding: chunked"].each do |line|
       assert_refused_without_smuggling post("Content-Length: 5", line, body: "0\r\n\r\n#{SMUGGLED}")
     end
   end
@@ -50,7 +51,9 @@ class HttpAdvisoriesTest < Minitest::Test
 
   # Puma: lengths that are no numbers, and chunks whose end was not looked at.
   def test_puma_cve_2022_24790_lengths_and_chunk_ends
-    %w[0x5 +5 5_0 5.0 -5].each { |length| assert_refused_without_smuggling post("Content-Length: #{length}", body: "hello#{SMUGGLED}") }
+    %w[0x5 +5 5_0 5.0 -5].each do |length|
+      assert_refused_without_smuggling post("Content-Length: #{length}", body: "hello#{SMUGGLED}")
+    end
     assert_refused_without_smuggling post_chunked("1\r\nxxx0\r\n\r\n#{SMUGGLED}")
     assert_refused_without_smuggling post_chunked("3\r\nabc\n\r0\r\n\r\n#{SMUGGLED}")
   end
@@ -129,7 +132,8 @@ class HttpAdvisoriesTest < Minitest::Test
 
   # WEBrick: CVE-2024-47220 (both lengths), CVE-2025-6442 (where the head ends).
   def test_webrick_cve_2024_47220_and_2025_6442_where_the_head_ends
-    assert_refused_without_smuggling post("Content-Length: 50", "Transfer-Encoding: chunked", body: "0\r\n\r\n#{SMUGGLED}")
+    assert_refused_without_smuggling post("Content-Length: 50", "Transfer-Encoding: chunked",
+                                          body: "0\r\n\r\n#{SMUGGLED}")
     ["\n\n", "\r\n\n", "\n\r\n", "\r\r", "\r\n\r"].each do |ending|
       assert_refused_without_smuggling "GET / HTTP/1.1\r\nHost: a#{ending}#{SMUGGLED}"
     end
@@ -151,7 +155,8 @@ class HttpAdvisoriesTest < Minitest::Test
   # hyper: RUSTSEC-2021-0020 (several Transfer-Encodings), 0078 (a sign in Content-Length), 0079 (an overflowing chunk
   # size).
   def test_hyper_rustsec_2021_0020_0078_0079
-    assert_refused_without_smuggling post("Transfer-Encoding: chunked", "Transfer-Encoding: cow", body: "0\r\n\r\n#{SMUGGLED}")
+    assert_refused_without_smuggling post("Transfer-Encoding: chunked", "Transfer-Encoding: cow",
+                                          body: "0\r\n\r\n#{SMUGGLED}")
     assert_refused_without_smuggling post("Content-Length: +3", body: "abc#{SMUGGLED}")
     assert_refused_without_smuggling post_chunked("f0000000000000003\r\nabc\r\n0\r\n\r\n#{SMUGGLED}")
   end

@@ -215,7 +215,9 @@ class HttpBadInputTest < Minitest::Test
       "the longest target" => get(target: "/#{'a' * 255}"),
       "the largest body" => post("Content-Length: 10000", body: "x" * 10_000)
     }
-    accepted.each { |name, bytes| assert_equal [200], exchange(server, bytes + get("Connection: close", target: "/seen")).statuses[0, 1], name }
+    accepted.each do |name, bytes|
+      assert_equal [200], exchange(server, bytes + get("Connection: close", target: "/seen")).statuses[0, 1], name
+    end
   end
 
   private

@@ -21,7 +21,9 @@ class HttpConnectionTest < Minitest::Test
   def test_a_crowd_that_waits_to_be_accepted_is_answered
     server = self.class.server
     server.signal(:STOP)
-    clients = Array.new(300) { HttpClient.new(server.url).tap { |client| client.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n") } }
+    clients = Array.new(300) do
+      HttpClient.new(server.url).tap { |client| client.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n") }
+    end
     server.signal(:CONT)
     assert_equal [200], clients.map { |client| client.read_answer.status }.uniq
   ensure
@@ -114,7 +116,8 @@ class HttpConnectionTest < Minitest::Test
 
   def test_a_streamed_request_body_is_read_while_it_comes
     connect do |client|
-      client.write("POST /read_slowly HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\nContent-Type: text/plain\r\n\r\n")
+      client.write("POST /read_slowly HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n" \
+                   "Content-Type: text/plain\r\n\r\n")
       20.times { client.write("x" * 10_000) }
       assert_equal "200000", client.read_answer.body
     end
@@ -146,8 +149,10 @@ class HttpConnectionTest < Minitest::Test
   # RFC 9110 2.5: a higher minor version is served as the highest that the server knows.
   def test_http_1_2_is_served_as_1_1
     connect do |client|
-      client.write("GET /echo/1 HTTP/1.2\r\nHost: a\r\n\r\nPOST /length HTTP/1.9\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" \
-                   "Content-Type: text/plain\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /echo/2 HTTP/1.1\r\nHost: a\r\n\r\n")
+      client.write("GET /echo/1 HTTP/1.2\r\nHost: a\r\n\r\n" \
+                   "POST /length HTTP/1.9\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" \
+                   "Content-Type: text/plain\r\n\r\n3\r\nabc\r\n0\r\n\r\n" \
+                   "GET /echo/2 HTTP/1.1\r\nHost: a\r\n\r\n")
       assert_equal %w[1 3 2], Array.new(3) { client.read_answer.body }
       "GET /echo/3 HTTP/1.3\r\nHost: a\r\n\r\n".each_char { |byte| client.write(byte) }
       assert_equal "3", client.read_answer.body

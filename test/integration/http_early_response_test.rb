@@ -36,7 +36,9 @@ class HttpEarlyResponseTest < Minitest::Test
         end
       end
       post("/shared", stream_body: true) do
-        readers = Array.new(2) { Elah.async { [].tap { |chunks| request.each_body_chunk { |chunk| chunks << chunk } } } }
+        readers = Array.new(2) do
+          Elah.async { [].tap { |chunks| request.each_body_chunk { |chunk| chunks << chunk } } }
+        end
         readers.flat_map(&:value).sort.join
       end
       post("/keep", stream_body: true) { @@kept = request and "kept" }
@@ -63,7 +65,9 @@ class HttpEarlyResponseTest < Minitest::Test
 
   NEXT = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 
-  def head_of(path, *lines, version: "1.1") = "POST #{path} HTTP/#{version}\r\n#{["Host: a", *lines].join("\r\n")}\r\n\r\n"
+  def head_of(path, *lines, version: "1.1")
+    "POST #{path} HTTP/#{version}\r\n#{["Host: a", *lines].join("\r\n")}\r\n\r\n"
+  end
 
   def connect(&block) = self.class.server.connect(&block)
 
@@ -124,7 +128,8 @@ class HttpEarlyResponseTest < Minitest::Test
     ["Content-Length: 6", "Transfer-Encoding: chunked"].each do |length|
       connect do |client|
         2.times do
-          client.write(head_of("/whole", length)).write(length.include?("chunked") ? "6\r\nabcdef\r\n0\r\n\r\n" : "abcdef")
+          client.write(head_of("/whole", length))
+                .write(length.include?("chunked") ? "6\r\nabcdef\r\n0\r\n\r\n" : "abcdef")
           answer = client.read_answer
           assert_equal [201, "6", nil], [answer.status, answer.body, answer["connection"]]
         end
@@ -230,7 +235,8 @@ class HttpEarlyResponseTest < Minitest::Test
   end
 
   def test_requests_behind_an_error_are_served_unless_it_says_close
-    requests = { head_of("/nowhere", "Content-Length: 3") + "abc" => 404, "DELETE /next HTTP/1.1\r\nHost: a\r\n\r\n" => 405,
+    requests = { head_of("/nowhere", "Content-Length: 3") + "abc" => 404,
+                 "DELETE /next HTTP/1.1\r\nHost: a\r\n\r\n" => 405,
                  head_of("/body", "Content-Length: 3", "Content-Type: a/b") + "abc" => 415 }
     connect do |client|
       client.write(requests.keys.join + NEXT)

@@ -29,7 +29,9 @@ class HttpSlowClientsTest < Minitest::Test
   end
 
   def test_half_a_head_is_answered_408
-    serve { |server| closing_after(1) { assert_refused 408, "header_timeout", collected(server, "GET / HTTP/1.1\r\nHost: a\r\nX") } }
+    serve do |server|
+      closing_after(1) { assert_refused 408, "header_timeout", collected(server, "GET / HTTP/1.1\r\nHost: a\r\nX") }
+    end
   end
 
   def test_a_head_that_drips_is_answered_408
@@ -54,7 +56,11 @@ class HttpSlowClientsTest < Minitest::Test
   end
 
   def test_a_body_that_drips_is_answered_408
-    serve { |server| closing_after(1) { assert_refused 408, "body_timeout", drip(server, "x" * 5000, after: post("Content-Length: 5000")) } }
+    serve do |server|
+      closing_after(1) do
+        assert_refused 408, "body_timeout", drip(server, "x" * 5000, after: post("Content-Length: 5000"))
+      end
+    end
   end
 
   def test_a_client_that_waits_to_continue_and_sends_nothing_is_answered_408
@@ -169,7 +175,8 @@ class HttpSlowClientsTest < Minitest::Test
   def test_a_thousand_attackers_do_not_slow_the_others
     serve(header_seconds: 30, body_seconds: 30) do |server|
       alone = usual_of(200) { server.get("/") }
-      hold(server, ["", "GET / HTTP/1.1\r\nHo", post("Content-Length: 9", body: "x"), post_chunked("5\r\nhel")], 1000) do
+      beginnings = ["", "GET / HTTP/1.1\r\nHo", post("Content-Length: 9", body: "x"), post_chunked("5\r\nhel")]
+      hold(server, beginnings, 1000) do
         beset = usual_of(200) { server.get("/") }
         puts "\nThe median of 200 requests: #{ms(alone)} alone, #{ms(beset)} beside 1000 attackers"
         assert_operator beset, :<, [alone * 10, 0.5].max

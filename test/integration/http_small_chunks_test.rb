@@ -30,7 +30,10 @@ class HttpSmallChunksTest < Minitest::Test
 
   # @return [String] the body of the answer
   def send_in_chunks(client, body, bytes)
-    chunks = (0...body.bytesize).step(bytes).map { |at| body.byteslice(at, bytes).then { |part| "#{part.bytesize.to_s(16)}\r\n".b << part << "\r\n" } }
+    chunks = (0...body.bytesize).step(bytes).map do |at|
+      part = body.byteslice(at, bytes)
+      "#{part.bytesize.to_s(16)}\r\n".b << part << "\r\n"
+    end
     client.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".b << chunks.join << "0\r\n\r\n")
     client.read_answer.body
   end

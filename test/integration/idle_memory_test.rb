@@ -24,8 +24,12 @@ class IdleMemoryTest < Minitest::Test
   # By how much it may stay above its size at the start.
   ROOM_BYTES = 12_000_000
 
-  { "/length" => ["x" * 9_000_000, "application/octet-stream"],
-    "/words" => ["{\"words\":[#{(["\"seven77\""] * 300_000).join(',')}]}", "application/json"] }.each do |path, (body, type)|
+  BODIES = {
+    "/length" => ["x" * 9_000_000, "application/octet-stream"],
+    "/words" => ["{\"words\":[#{(["\"seven77\""] * 300_000).join(',')}]}", "application/json"]
+  }.freeze
+
+  BODIES.each do |path, (body, type)|
     define_method(:"test_the_memory_of_large_bodies_to_#{path.delete('/')}_comes_back") do
       ElahServer.start(APP) do |server|
         20.times { server.get("/small") }

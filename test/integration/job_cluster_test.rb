@@ -4,7 +4,8 @@ require "test_helper"
 require "support/bank_cluster"
 require "elah/cli"
 
-# A recurring job of two servers on one database: one worker of the whole cluster runs it, unless it is told to use another store.
+# A recurring job of two servers on one database: one worker of the whole cluster runs it, unless it is told to use
+# another store.
 class JobClusterTest < Minitest::Test
   include Patience
 

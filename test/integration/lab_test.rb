@@ -107,7 +107,8 @@ class LabTest < Minitest::Test
   end
 
   def test_a_loader_that_fails_is_a_failure_of_the_run_and_leaves_no_store
-    runs = run_lab(catalogue("honest", workload: { "rows" => 3 }, "sources" => [], "loaders" => { "hello" => %w[sh -c] + ["echo full; exit 3"] })).runs
+    entry = { "sources" => [], "loaders" => { "hello" => ["sh", "-c", "echo full; exit 3"] } }
+    runs = run_lab(catalogue("honest", workload: { "rows" => 3 }, **entry)).runs
     assert_equal "store", runs.first[:failure][:step]
     assert_match(/full/, runs.first[:failure][:message])
     assert_empty Dir.glob(File.join(@folder, "stores/*"))
@@ -127,7 +128,9 @@ class LabTest < Minitest::Test
 
   def test_an_interrupt_keeps_what_was_measured_and_leaves_no_process_behind
     lab = start_lab("honest", "stubborn")
-    wait_until("a run is on disk and another one is on") { runs_file && File.foreach(runs_file).count >= 1 && contender_pids.size >= 2 }
+    wait_until("a run is on disk and another one is on") do
+      runs_file && File.foreach(runs_file).count >= 1 && contender_pids.size >= 2
+    end
     Process.kill("TERM", lab)
     assert_equal 130, Process.wait2(lab).last.exitstatus, File.read(File.join(@folder, "err"))
 
@@ -166,14 +169,16 @@ class LabTest < Minitest::Test
   # @return [Hash] the run of a contender of the lab's own in one of its workloads
   def measure(contender, workload)
     all = Lab::Catalogue.new
-    Lab::Session.new(contenders: all.pick_contenders([contender]), workloads: all.pick_workloads([workload]), plan: Lab::Plan.new(**PLAN),
-                     command: "bin/lab", out: StringIO.new, parent: @folder, install: false).run.runs.last
+    Lab::Session.new(contenders: all.pick_contenders([contender]), workloads: all.pick_workloads([workload]),
+                     plan: Lab::Plan.new(**PLAN), command: "bin/lab", out: StringIO.new, parent: @folder,
+                     install: false).run.runs.last
   end
 
   # @return [Integer] exit status of bin/lab resume
   def resume(catalogue)
     status = nil
-    @said = capture_io { status = Lab::CommandLine.new(catalogue: catalogue, parent: @folder).run(%w[resume --no-install]) }.join
+    command_line = Lab::CommandLine.new(catalogue: catalogue, parent: @folder)
+    @said = capture_io { status = command_line.run(%w[resume --no-install]) }.join
     status
   end
 
@@ -183,7 +188,8 @@ class LabTest < Minitest::Test
     catalogue(*modes)
     script = "require './lab/lib/lab'; all = Lab::Catalogue.new(contenders: ARGV[0], workloads: ARGV[1]); " \
              "exit Lab::CommandLine.new(catalogue: all, parent: ARGV[2]).run(%w[--workload hello --rounds 50])"
-    Process.spawn(RbConfig.ruby, "-e", script, *%w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }, @folder,
+    files = %w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }
+    Process.spawn(RbConfig.ruby, "-e", script, *files, @folder,
                   out: File.join(@folder, "out"), err: File.join(@folder, "err"))
   end
 

@@ -26,7 +26,10 @@ class LeaderboardsBadDaysTest < Minitest::Test
     LeaderboardsServer.start(settings: { leaderboards_durability: "memory" }) do |server|
       boards = Array.new(3) { server.create(operator: "sum") }
       parts = boards.map { |board| { leaderboard: board[/\d+/], member: "ann", score: 1 } }
-      2.times { |n| assert_equal 200, server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-#{n}" }).status }
+      2.times do |n|
+        answer = server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-#{n}" })
+        assert_equal 200, answer.status
+      end
       server.kill_and_restart
       wait_until("what was decided is done") { boards.map { |board| server.top(board) } == [[["ann", 2]]] * 3 }
       assert_equal 200,
@@ -40,8 +43,8 @@ class LeaderboardsBadDaysTest < Minitest::Test
       board = server.create
       statuses = server.process.connect do |client|
         Array.new(20_000) do |n|
-          answer = client.request("PUT", "#{board}/members/#{n}#{'x' * 200}", body: %({"score":#{n}}),
-                                                                              headers: { "Content-Type" => "application/json" })
+          answer = client.request("PUT", "#{board}/members/#{n}#{'x' * 200}",
+                                  body: %({"score":#{n}}), headers: { "Content-Type" => "application/json" })
           break [answer.status, answer.json["code"], n] unless answer.status == 200
         end
       end
@@ -54,9 +57,13 @@ class LeaderboardsBadDaysTest < Minitest::Test
   def test_an_import_goes_on_behind_a_line_that_is_too_long
     LeaderboardsServer.start do |server|
       board = server.create
-      lines = [%({"member":"ann","score":1}), %({"member":"bob","score":2,"metadata":"#{'x' * 1_000_000}"}), %({"member":"cid","score":3})]
-      answer = server.process.request("POST", "#{board}/import", body: lines.join("\n"), headers: { "Content-Type" => "application/x-ndjson" })
-      assert_equal({ "lines" => 3, "imported" => 2, "failed" => 1, "failures" => [{ "line" => 2, "code" => "line_too_long" }] }, answer.json)
+      lines = [%({"member":"ann","score":1}),
+               %({"member":"bob","score":2,"metadata":"#{'x' * 1_000_000}"}),
+               %({"member":"cid","score":3})]
+      answer = server.process.request("POST", "#{board}/import",
+                                      body: lines.join("\n"), headers: { "Content-Type" => "application/x-ndjson" })
+      assert_equal({ "lines" => 3, "imported" => 2, "failed" => 1,
+                     "failures" => [{ "line" => 2, "code" => "line_too_long" }] }, answer.json)
       assert_equal [["cid", 3], ["ann", 1]], server.top(board)
     end
   end
@@ -68,13 +75,18 @@ class LeaderboardsBadDaysTest < Minitest::Test
       game = server.post("/games", { name: "x" }, headers: key).json["id"]
       assert_equal 401, server.post("/games/#{game}/leaderboards", { name: "x" }).status
       board = "/leaderboards/#{server.post("/games/#{game}/leaderboards", { name: 'x' }, headers: key).json['id']}"
-      assert_equal [401, 200], [server.put("#{board}/members/ann", { score: 1 }), server.put("#{board}/members/ann", { score: 1 }, headers: key)].map(&:status)
-      assert_equal [200, 200, 401], [server.get("#{board}/top"), server.get("/games/#{game}/leaderboards"), server.get("#{board}/export")].map(&:status)
+      written = [server.put("#{board}/members/ann", { score: 1 }),
+                 server.put("#{board}/members/ann", { score: 1 }, headers: key)]
+      assert_equal [401, 200], written.map(&:status)
+      read = [server.get("#{board}/top"), server.get("/games/#{game}/leaderboards"), server.get("#{board}/export")]
+      assert_equal [200, 200, 401], read.map(&:status)
     end
   end
 
   def test_wrong_settings_are_told
-    error = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: ["--set", "leaderboards_durability=paper"]) }
+    error = assert_raises(ElahServer::Failure) do
+      ElahServer.start(LeaderboardsServer::APP, arguments: ["--set", "leaderboards_durability=paper"])
+    end
     assert_match(/leaderboards_durability must be disk or memory, not paper/, error.message)
   end
 

@@ -20,17 +20,21 @@ class LeaderboardsClientTest < Minitest::Test
 
   def teardown = @board.disconnect
 
-  def client(name, url: self.class.server.process.http_url, **options) = Leaderboards::Client.new(name, url: url, api_key: "secret", **options)
+  def client(name, url: self.class.server.process.http_url, **options)
+    Leaderboards::Client.new(name, url: url, api_key: "secret", **options)
+  end
 
   def fill(board = @board, count = 60) = board.rank_members((1..count).map { |n| ["member #{n}", n] })
 
   def test_members_are_ranked_changed_and_removed
     assert_equal({ member: "ann", score: 10, rank: 1 }, @board.rank_member("ann", 10))
     @board.rank_member("bob", 20, { "team" => "red" })
-    assert_equal [1, 20, true, false], [@board.rank_for("bob"), @board.score_for("bob"), @board.check_member?("bob"), @board.check_member?("cid")]
+    assert_equal [1, 20, true, false], [@board.rank_for("bob"), @board.score_for("bob"),
+                                        @board.check_member?("bob"), @board.check_member?("cid")]
     assert_equal({ member: "ann", score: 25, rank: 1 }, @board.change_score_for("ann", 15))
     assert_equal({ member: "cid", score: nil, rank: nil }, @board.score_and_rank_for("cid"))
-    assert_equal [nil, 25], [@board.rank_member_if(->(_, current, score, *) { score > current }, "ann", 7), @board.score_for("ann")]
+    is_higher = ->(_, current, score, *) { score > current }
+    assert_equal [nil, 25], [@board.rank_member_if(is_higher, "ann", 7), @board.score_for("ann")]
     assert_equal [{ "team" => "red" }, nil], @board.members_data_for(%w[bob ann])
     @board.update_member_data("ann", { "team" => "blue" })
     @board.remove_member_data("bob")
@@ -76,7 +80,8 @@ class LeaderboardsClientTest < Minitest::Test
     assert_equal ["member 60", "member 59"], @board.top(2).map { |row| row[:member] }
     assert_equal [60, (1..60).to_a], [@board.all_leaders.size, @board.all_members.map { |row| row[:rank] }]
     assert_equal [{ member: "member 58" }], @board.members_from_rank_range(3, 3, members_only: true)
-    assert_equal [[12, 11, 10], 3], [@board.members_from_score_range(10, 12).map { |row| row[:score] }, @board.total_members_in_score_range(10, 12)]
+    assert_equal [[12, 11, 10], 3], [@board.members_from_score_range(10, 12).map { |row| row[:score] },
+                                     @board.total_members_in_score_range(10, 12)]
     assert_equal [{ member: "member 50", score: 50, rank: 11 }, nil, nil],
                  [@board.member_at(11), @board.member_at(61), @board.member_at(0)]
     assert_equal [12, 11, 10, 9, 8], @board.around_me("member 51", page_size: 4).map { |row| row[:rank] }.reverse
@@ -89,7 +94,9 @@ class LeaderboardsClientTest < Minitest::Test
     assert_equal [5, nil, 60], @board.ranked_in_list(["member 5", "nobody", "member 60"]).map { |row| row[:score] }
     assert_equal [60, 5], @board.ranked_in_list(["member 5", "member 60"], sort_by: :rank).map { |row| row[:score] }
     assert_equal [5, 60], @board.ranked_in_list(["member 60", "member 5"], sort_by: :score).map { |row| row[:score] }
-    assert_equal [100.0, 50.0, nil, 30], [@board.percentile_for("member 60"), @board.percentile_for("member 30"), @board.percentile_for("nobody"), @board.score_for_percentile(50)]
+    assert_equal [100.0, 50.0, nil, 30],
+                 [@board.percentile_for("member 60"), @board.percentile_for("member 30"),
+                  @board.percentile_for("nobody"), @board.score_for_percentile(50)]
     assert_equal [5, 55], [@board.remove_members_in_score_range(1, 5), @board.total_members]
     assert_equal [45, 10], [@board.remove_members_outside_rank(10), @board.total_members]
   end
@@ -127,7 +134,8 @@ class LeaderboardsClientTest < Minitest::Test
   def test_errors_have_a_code
     error = assert_raises(Leaderboards::Client::Error) { @board.rank_member("ann", 2**63) }
     assert_equal [422, "invalid_score"], [error.status, error.code]
-    assert_equal 401, assert_raises(Leaderboards::Client::Error) { Leaderboards::Client.new("x", url: self.class.server.process.http_url).top(1) }.status
+    stranger = Leaderboards::Client.new("x", url: self.class.server.process.http_url)
+    assert_equal 401, assert_raises(Leaderboards::Client::Error) { stranger.top(1) }.status
     assert_raises(Leaderboards::Client::Unreachable) { client("x", url: "http://127.0.0.1:9").top(1) }
   end
 end

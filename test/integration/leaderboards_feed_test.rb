@@ -41,25 +41,38 @@ class LeaderboardsFeedTest < Minitest::Test
       game = server.post("/games", { name: "x" }, headers: key).json["id"]
       board = "/leaderboards/#{server.post("/games/#{game}/leaderboards", { name: 'x' }, headers: key).json['id']}"
       assert_equal 401, server.post("#{board}/tokens", { member: "ann" }).status
-      token = { "X-Write-Token" => server.post("#{board}/tokens", { member: "ann", expires_in: 60 }, headers: key).json["token"] }
+      created = server.post("#{board}/tokens", { member: "ann", expires_in: 60 }, headers: key)
+      token = { "X-Write-Token" => created.json["token"] }
       assert_equal 200, server.put("#{board}/members/ann", { score: 5 }, headers: token).status
-      refused = [server.put("#{board}/members/bob", { score: 5 }, headers: token), server.put("#{board}/members/ann", { score: 1, operator: "set" }, headers: token),
-                 server.post("#{board}/members/ann/increments", { by: 1 }, headers: { "Idempotency-Key" => "k", **token }),
-                 server.delete("#{board}/members/ann", headers: token), server.put("#{board}/members/ann", { score: 5 })]
-      assert_equal [[401, "invalid_token"], [422, "invalid_operator"], [422, "invalid_operator"], [401, "unauthorized"], [401, "unauthorized"]],
+      refused = [server.put("#{board}/members/bob", { score: 5 }, headers: token),
+                 server.put("#{board}/members/ann", { score: 1, operator: "set" }, headers: token),
+                 server.post("#{board}/members/ann/increments", { by: 1 },
+                             headers: { "Idempotency-Key" => "k", **token }),
+                 server.delete("#{board}/members/ann", headers: token),
+                 server.put("#{board}/members/ann", { score: 5 })]
+      assert_equal [[401, "invalid_token"], [422, "invalid_operator"], [422, "invalid_operator"],
+                    [401, "unauthorized"], [401, "unauthorized"]],
                    refused.map { |answer| [answer.status, answer.json["code"]] }
       assert_equal 400, server.post("#{board}/tokens", { member: "ann", expires_in: 0 }, headers: key).status
     end
   end
 
   def test_wrong_settings_are_told
-    { ["leaderboards_token_secret=#{'s' * 16}"] => /needs a leaderboards_api_key/,
+    wrong = {
+      ["leaderboards_token_secret=#{'s' * 16}"] => /needs a leaderboards_api_key/,
       ["leaderboards_feed_seconds=0"] => /leaderboards_feed_seconds must be a whole number from 1 to 300, not 0/,
-      ["leaderboards_token_secret=short", "leaderboards_api_key=k"] => /at least 16 bytes, not 5/ }.each do |settings, message|
+      ["leaderboards_token_secret=short", "leaderboards_api_key=k"] => /at least 16 bytes, not 5/
+    }
+    wrong.each do |settings, message|
       arguments = settings.flat_map { |setting| ["--set", setting] }
-      assert_match message, assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: arguments) }.message
+      failure = assert_raises(ElahServer::Failure) do
+        ElahServer.start(LeaderboardsServer::APP, arguments: arguments)
+      end
+      assert_match message, failure.message
     end
-    LeaderboardsServer.start { |server| assert_equal 501, server.post("#{server.create}/tokens", { member: "ann" }).status }
+    LeaderboardsServer.start do |server|
+      assert_equal 501, server.post("#{server.create}/tokens", { member: "ann" }).status
+    end
   end
 
   private

@@ -35,7 +35,9 @@ class LeaderboardsOriginalTest < Minitest::Test
       game = server.post("/games", { name: "Chess" }).json["id"]
       boards = Array.new(12) { |n| server.post("/games/#{game}/leaderboards.json", { name: "Board #{n}" }).json }
       assert_equal ["Board 3", game], boards[3].values_at("name", "game_id")
-      pages = (1..3).map { |page| server.get("/games/#{game}/leaderboards.json?page=#{page}").json.map { |board| board["name"] } }
+      pages = (1..3).map do |page|
+        server.get("/games/#{game}/leaderboards.json?page=#{page}").json.map { |board| board["name"] }
+      end
       assert_equal [10, 2, 0], pages.map(&:size)
       assert_equal "Board 11", pages[1].last
       assert_equal "Rapid",
@@ -49,7 +51,9 @@ class LeaderboardsOriginalTest < Minitest::Test
       one, other = Array.new(2) { server.post("/games/#{game}/leaderboards", { name: "Blitz" }).json["id"] }
       { 1 => 50, 2 => 70, 3 => 50, 4 => 10 }.each { |user, score| submit(server, one, user, score) }
       20.times { |n| submit(server, other, n + 1, 1000) }
-      ranks = [1, 2, 3, 4].map { |user| server.get("/leaderboards/#{one}/users/#{user}.json").json.values_at("score", "rank") }
+      ranks = [1, 2, 3, 4].map do |user|
+        server.get("/leaderboards/#{one}/users/#{user}.json").json.values_at("score", "rank")
+      end
       assert_equal [[50, 2], [70, 1], [50, 2], [10, 4]], ranks
       rows = server.get("/leaderboards/#{one}/users.json").json
       assert_equal [[70, 1], [50, 2], [50, 2], [10, 4]], rows.map { |row| row.values_at("value", "rank") }
@@ -63,8 +67,9 @@ class LeaderboardsOriginalTest < Minitest::Test
       server = self.class.server(name)
       game = server.post("/games", { name: "Chess" }).json["id"]
       board = server.post("/games/#{game}/leaderboards", { name: "Blitz" }).json["id"]
-      codes = ["/games/999999999/leaderboards", "/games/#{game}/leaderboards/999999999", "/leaderboards/999999999/users", "/leaderboards/#{board}/users/9"]
-              .map { |path| server.get(path) }.map { |answer| [answer.status, answer.json["code"]] }
+      paths = ["/games/999999999/leaderboards", "/games/#{game}/leaderboards/999999999",
+               "/leaderboards/999999999/users", "/leaderboards/#{board}/users/9"]
+      codes = paths.map { |path| server.get(path) }.map { |answer| [answer.status, answer.json["code"]] }
       assert_equal %w[game_not_found leaderboard_not_found leaderboard_not_found member_not_found], codes.map(&:last)
       assert_equal [404], codes.map(&:first).uniq
       assert_includes [400, 422], server.put("/leaderboards/#{board}/members/1", { score: 2**63 }).status

@@ -52,13 +52,16 @@ class LeaderboardsPageTest < Minitest::Test
     submit(server, parts, "ann", [9_223_372_036_854_775, 123_456])
     Chromium.open do |browser|
       [[320, false], [320, true], [390, false]].each do |width, dark|
-        { board => ["9,223,372,036,854,775,807", "the first 20 of 24 members, season 1"], cents => ["-1,234,567.05", "1 member, season 1"],
+        { board => ["9,223,372,036,854,775,807", "the first 20 of 24 members, season 1"],
+          cents => ["-1,234,567.05", "1 member, season 1"],
           parts => ["9,223,372,036,854,775 / 123,456", "1 member, season 1"] }.each do |path, (score, size)|
           browser.visit("#{server.http_url}#{path}/live", width: width, dark: dark)
           shown(browser, "size", /\A#{size}\z/)
           assert_equal score, browser.evaluate("document.querySelector('td:last-child').textContent")
           assert_operator browser.evaluate("document.documentElement.scrollWidth"), :<=, width
-          assert_empty browser.evaluate("[...document.querySelectorAll('td.number, td.number span')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)")
+          assert_empty browser.evaluate("[...document.querySelectorAll('td.number, td.number span')]" \
+                                        ".filter((cell) => cell.scrollWidth > cell.clientWidth)" \
+                                        ".map((cell) => cell.textContent)")
           assert_operator browser.evaluate("document.querySelector('td.member').clientWidth"), :>=, 60
           keep(browser, "phone-#{path.tr('/', '-')}-#{width}#{'-dark' if dark}")
         end
@@ -95,13 +98,15 @@ class LeaderboardsPageTest < Minitest::Test
 
   def create(server, **settings)
     game = server.request("POST", "/games", headers: JSON_TYPE, body: '{"name":"Karts"}').json["id"]
-    board = server.request("POST", "/games/#{game}/leaderboards", headers: JSON_TYPE,
-                                                                  body: JSON.generate({ name: "Points", **settings })).json["id"]
+    board = server.request("POST", "/games/#{game}/leaderboards",
+                           headers: JSON_TYPE, body: JSON.generate({ name: "Points", **settings })).json["id"]
     "/leaderboards/#{board}"
   end
 
   def submit(server, board, member, score)
-    assert_equal 200, server.request("PUT", "#{board}/members/#{member.gsub(' ', '%20')}", headers: JSON_TYPE, body: JSON.generate(score: score)).status
+    answer = server.request("PUT", "#{board}/members/#{member.gsub(' ', '%20')}",
+                            headers: JSON_TYPE, body: JSON.generate(score: score))
+    assert_equal 200, answer.status
   end
 
   def shown(browser, id, pattern)
@@ -118,5 +123,7 @@ class LeaderboardsPageTest < Minitest::Test
     end
   end
 
-  def keep(browser, name) = ENV["SCREENSHOTS"] && File.binwrite(File.join(ENV["SCREENSHOTS"], "#{name}.png"), browser.screenshot)
+  def keep(browser, name)
+    ENV["SCREENSHOTS"] && File.binwrite(File.join(ENV["SCREENSHOTS"], "#{name}.png"), browser.screenshot)
+  end
 end

@@ -71,7 +71,9 @@ class LeaderboardsRedisTest < Minitest::Test
       LeaderboardsServer.start(store: cluster.url.sub("redis:", "redis+cluster:")) do |server|
         boards = Array.new(12) { server.create.tap { |board| server.submit(board, "ann", 7) } }
         keys = cluster.nodes.map { |node| Elah::Redis.new(node.url) }
-        wait_until("the replicas have all") { keys.sum { |node| node.call("DBSIZE") } == boards.size * KEYS_OF_A_BOARD * 2 }
+        wait_until("the replicas have all") do
+          keys.sum { |node| node.call("DBSIZE") } == boards.size * KEYS_OF_A_BOARD * 2
+        end
         cluster.nodes[1].kill
         wait_until { boards.all? { |board| server.get("#{board}/top").status == 200 } }
         assert_equal [[["ann", 7]]], boards.map { |board| server.top(board) }.uniq
@@ -97,13 +99,17 @@ class LeaderboardsRedisTest < Minitest::Test
   end
 
   # A query that says what holds anyway changes nothing.
-  [{}, { order: "asc", decimals: 2, ties: "member" }, { order: %w[desc asc], decimals: [0, 3] }, { season: "day" }].each_with_index do |settings, number|
+  [{},
+   { order: "asc", decimals: 2, ties: "member" },
+   { order: %w[desc asc], decimals: [0, 3] },
+   { season: "day" }].each_with_index do |settings, number|
     define_method("test_plain_reads_are_answered_as_all_others_#{number}") do
       Servers::Redis.start do |redis|
         LeaderboardsServer.start(store: redis.url) do |server|
           board = server.create(**settings)
           assert_reads_agree(server, board)
-          score = Array(settings[:order]).size > 1 ? ->(number) { [number % 3, number] } : ->(number) { (number * 7 % 5) - 2 }
+          is_list = Array(settings[:order]).size > 1
+          score = is_list ? ->(number) { [number % 3, number] } : ->(number) { (number * 7 % 5) - 2 }
           14.times { |n| assert_equal 200, server.submit(board, "m#{n}", score.(n)).status }
           server.submit(board, "%22%C3%A9%22", score.(3))
           assert_reads_agree(server, board)
@@ -122,7 +128,9 @@ class LeaderboardsRedisTest < Minitest::Test
   end
 
   def test_an_unknown_store_is_told
-    failure = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, store: "mysql://u:private@host/db") }
+    failure = assert_raises(ElahServer::Failure) do
+      ElahServer.start(LeaderboardsServer::APP, store: "mysql://u:private@host/db")
+    end
     assert_match(%r{store must be embedded or a URL that begins with redis://}, failure.message)
     refute_includes failure.message, "private"
   end
@@ -130,7 +138,8 @@ class LeaderboardsRedisTest < Minitest::Test
   private
 
   def assert_reads_agree(server, board)
-    %w[top members/m1 members/m1/around members/m3 members/m3/around members/m5 members/%22%C3%A9%22 members/%22%C3%A9%22/around members/nobody].each do |path|
+    %w[top members/m1 members/m1/around members/m3 members/m3/around members/m5 members/%22%C3%A9%22
+       members/%22%C3%A9%22/around members/nobody].each do |path|
       with_query, without = ["?rank=ordinal", ""].map do |query|
         answer = server.get("#{board}/#{path}#{query}")
         [answer.status, answer["content-type"], answer.json.except("request_id"), (answer.body if answer.status == 200)]
@@ -141,7 +150,9 @@ class LeaderboardsRedisTest < Minitest::Test
 
   # Until it is answered with what it did.
   def increment(server, board, key)
-    wait_until { server.post("#{board}/members/ann/increments", { by: 1 }, headers: { "Idempotency-Key" => key }).status == 200 }
+    wait_until do
+      server.post("#{board}/members/ann/increments", { by: 1 }, headers: { "Idempotency-Key" => key }).status == 200
+    end
     true
   end
 end

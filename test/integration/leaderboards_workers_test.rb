@@ -41,7 +41,10 @@ class LeaderboardsWorkersTest < Minitest::Test
           scores = scores_of(server, boards)
           scores.uniq.size == 1 && answered.all? { |writer, count| scores.first.fetch("w#{writer}", 0) >= count }
         end
-        answered.each { |writer, count| assert_includes count..(count + 1), scores.first["w#{writer}"], "w#{writer}: and one that may not have been answered" }
+        answered.each do |writer, count|
+          assert_includes count..(count + 1), scores.first["w#{writer}"],
+                          "w#{writer}: and one that may not have been answered"
+        end
       end
     end
   end
@@ -70,7 +73,9 @@ class LeaderboardsWorkersTest < Minitest::Test
       40.times { |n| again { server.submit(board, "m#{n}", n) } }
       paused = workers(server).first
       written_at = Time.now.to_i
-      wait_until("what is known of parts is asked for anew") { again { server.get("#{board}/members/m0") } && Time.now.to_i > written_at + 1 }
+      wait_until("what is known of parts is asked for anew") do
+        again { server.get("#{board}/members/m0") } && Time.now.to_i > written_at + 1
+      end
       # Of many clients at once each worker has some.
       Array.new(8) { Thread.new { 20.times { |n| again { server.get("#{board}/members/m#{n}") } } } }.each(&:join)
       begin
@@ -79,12 +84,19 @@ class LeaderboardsWorkersTest < Minitest::Test
       ensure
         Process.kill(:CONT, paused)
       end
-      estimates = answers.filter_map { |n, answer| [n, answer.json] if answer.status == 200 && answer.json["rank_error"] }
+      estimates = answers.filter_map do |n, answer|
+        [n, answer.json] if answer.status == 200 && answer.json["rank_error"]
+      end
       refute_empty estimates
       estimates.each { |n, row| assert_in_delta 40 - n, row["rank"], row["rank_error"], "m#{n}: #{row}" }
       assert_equal ["part_unavailable"],
                    answers.reject { |_, answer| answer.status == 200 }.map { |_, answer| answer.json["code"] }.uniq
-      wait_until("ranks are exact again") { 40.times.all? { |n| (answer = server.get("#{board}/members/m#{n}")).status == 200 && answer.json.values_at("rank", "rank_error") == [40 - n, nil] } }
+      wait_until("ranks are exact again") do
+        40.times.all? do |n|
+          answer = server.get("#{board}/members/m#{n}")
+          answer.status == 200 && answer.json.values_at("rank", "rank_error") == [40 - n, nil]
+        end
+      end
     end
   end
 
@@ -106,7 +118,10 @@ class LeaderboardsWorkersTest < Minitest::Test
   def write(server, boards, writer, sums)
     80.times do |n|
       boards.each do |board|
-        answer = again { server.post("#{board}/members/w#{writer}/increments", { by: 1 }, headers: { "Idempotency-Key" => "#{writer}-#{n}" }) }
+        answer = again do
+          server.post("#{board}/members/w#{writer}/increments", { by: 1 },
+                      headers: { "Idempotency-Key" => "#{writer}-#{n}" })
+        end
         raise "#{answer.status} #{answer.body}" unless answer.json["score"] == n + 1
 
         sums[board] += 1
@@ -131,7 +146,9 @@ class LeaderboardsWorkersTest < Minitest::Test
 
   # @return [Array<Hash{String=>Integer}>] scores by member, of each board
   def scores_of(server, boards)
-    boards.map { |board| again { server.get("#{board}/top") }.json["members"].to_h { |row| row.values_at("member", "score") } }
+    boards.map do |board|
+      again { server.get("#{board}/top") }.json["members"].to_h { |row| row.values_at("member", "score") }
+    end
   end
 
   # Sends a request until it is answered.

@@ -12,7 +12,8 @@ class LeasePoolKillTest < Minitest::Test
   # Lends and gives back for ever, and says of each when it was confirmed. Four threads, so that several are under way
   # at the kill.
   SCRIPT = <<~RUBY
-    pool = Elah::LeasePool.open(Elah::Store.open(ARGV[0]), "pools", 1..#{ITEMS}, hold: 86_400, name: "daily", history: 86_400)
+    store = Elah::Store.open(ARGV[0])
+    pool = Elah::LeasePool.open(store, "pools", 1..#{ITEMS}, hold: 86_400, name: "daily", history: 86_400)
     say "open \#{pool.leases}"
     threads = Array.new(4) do |thread|
       Thread.new do
@@ -33,7 +34,8 @@ class LeasePoolKillTest < Minitest::Test
   def test_nothing_that_was_confirmed_is_forgotten_or_lent_twice
     dir = Dir.mktmpdir("elah-lease-pool")
     random = Random.new(rand(1 << 32))
-    said = Array.new(ROUNDS) { |round| StoreProcess.kill(SCRIPT, dir, round, after: random.rand(1..120)) }.flatten.map(&:split)
+    lines = Array.new(ROUNDS) { |round| StoreProcess.kill(SCRIPT, dir, round, after: random.rand(1..120)) }
+    said = lines.flatten.map(&:split)
     store = Elah::Store.open(dir)
     pool = Elah::LeasePool.open(store, "pools", 1..ITEMS, hold: 86_400, name: "daily", history: 86_400)
     lent = said.filter_map { |what, *lease| lease if what == "lent" }

@@ -66,9 +66,9 @@ class LibraryOptionsTest < Minitest::Test
   def test_parts_are_bounded
     start(parts_max: 2) do |server|
       [[2, 201], [3, 400]].each do |parts, status|
-        body = Array.new(parts) { |index| "--x\r\nContent-Disposition: form-data; name=\"f#{index}\"\r\n\r\nv\r\n" }.join
+        fields = Array.new(parts) { |index| "--x\r\nContent-Disposition: form-data; name=\"f#{index}\"\r\n\r\nv\r\n" }
         answer = server.request("POST", "/body", headers: { "Content-Type" => "multipart/form-data; boundary=x" },
-                                                 body: "#{body}--x--\r\n")
+                                                 body: "#{fields.join}--x--\r\n")
         assert_equal status, answer.status
       end
     end

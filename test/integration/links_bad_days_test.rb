@@ -26,7 +26,8 @@ class LinksBadDaysTest < Minitest::Test
 
   def test_a_full_store_is_told_line_by_line_in_an_import
     LinksServer.start(store_bytes_max: "1M") do |server|
-      *results, summary = server.import(Array.new(1500) { |index| { target: "https://example.com/#{'x' * 1500}", code: "code#{index}" } })
+      links = Array.new(1500) { |index| { target: "https://example.com/#{'x' * 1500}", code: "code#{index}" } }
+      *results, summary = server.import(links)
       failed = results.select { |result| result["status"] == 507 }
       assert_equal %w[store_full], failed.map { |result| result.dig("error", "code") }.uniq
       assert_equal [1500, failed.size], summary.fetch("summary").values_at("lines", "failed")
@@ -73,7 +74,8 @@ class LinksBadDaysTest < Minitest::Test
       statuses = []
       until statuses.last == 507
         body = JSON.generate(target: "https://example.com/#{'x' * 4000}")
-        statuses << client.request("POST", "/links", headers: { "Content-Type" => "application/json" }, body: body).status
+        answer = client.request("POST", "/links", headers: { "Content-Type" => "application/json" }, body: body)
+        statuses << answer.status
       end
       statuses
     end

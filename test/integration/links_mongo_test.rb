@@ -9,13 +9,16 @@ require_relative "../support/servers"
 class LinksMongoTest < Minitest::Test
   VISITORS = 200
   MAX_VISITS = 50
-  PATIENT = %w[waitQueueTimeoutMS socketTimeoutMS serverSelectionTimeoutMS].map { |name| "#{name}=60000" }.join("&").freeze
+  PATIENT = %w[waitQueueTimeoutMS socketTimeoutMS serverSelectionTimeoutMS]
+            .map { |name| "#{name}=60000" }.join("&").freeze
 
   def test_a_limit_is_exact_with_many_clients_at_once
     with_links do |server, _|
       server.create(code: "few", max_visits: MAX_VISITS)
       gate = Queue.new
-      clients = Array.new(VISITORS) { Thread.new { HttpClient.open(server.url) { |client| gate.pop && client.get("/few").status } } }
+      clients = Array.new(VISITORS) do
+        Thread.new { HttpClient.open(server.url) { |client| gate.pop && client.get("/few").status } }
+      end
       VISITORS.times { gate << true }
       assert_equal({ 302 => MAX_VISITS, 410 => VISITORS - MAX_VISITS }, clients.map(&:value).tally)
       assert_equal MAX_VISITS, server.visits("few")

@@ -17,11 +17,15 @@ class LinksPagesTest < Minitest::Test
     create(server, code: "plain", target: LONG)
     create(server, code: "ended", target: LONG, expires_in: 1)
     wait_until("the link has ended") { server.request("HEAD", "/ended").status == 410 }
-    pages = { "/none" => ["There is no such link", /There is no link with the code none\./], "/ended" => ["This link has ended", /The link ended has expired\./],
-              "/shown+" => ["A title <b>", /leads to/], "/plain+" => ["#{server.http_url}/plain", /#{LONG}/] }
+    pages = { "/none" => ["There is no such link", /There is no link with the code none\./],
+              "/ended" => ["This link has ended", /The link ended has expired\./],
+              "/shown+" => ["A title <b>", /leads to/],
+              "/plain+" => ["#{server.http_url}/plain", /#{LONG}/] }
     Chromium.open do |browser|
       pages.each do |path, (title, text)|
-        [[320, false], [390, true], [1200, false], [1200, true]].each { |width, dark| look(browser, server.http_url + path, title, text, width, dark) }
+        [[320, false], [390, true], [1200, false], [1200, true]].each do |width, dark|
+          look(browser, server.http_url + path, title, text, width, dark)
+        end
       end
       # The status of the page itself is all that a browser complains of, and nothing that the policy of the page has
       # refused.
@@ -34,7 +38,9 @@ class LinksPagesTest < Minitest::Test
   private
 
   def create(server, **fields)
-    assert_equal 201, server.request("POST", "/links", headers: { "Content-Type" => "application/json" }, body: JSON.generate(fields)).status
+    answer = server.request("POST", "/links",
+                            headers: { "Content-Type" => "application/json" }, body: JSON.generate(fields))
+    assert_equal 201, answer.status
   end
 
   # The pictures are kept where SCREENSHOTS says.

@@ -30,7 +30,9 @@ class LinksRedisTest < Minitest::Test
       LinksServer.start(store: store) do |one|
         LinksServer.start(store: store) do |other|
           code = one.create(max_visits: 50).fetch("code")
-          statuses = [one, other].map { |server| Thread.new { at_once(server.url, 100) { |client| client.get("/#{code}").status } } }
+          statuses = [one, other].map do |server|
+            Thread.new { at_once(server.url, 100) { |client| client.get("/#{code}").status } }
+          end
           assert_equal({ 302 => 50, 410 => 150 }, statuses.flat_map(&:value).tally)
           codes = [one, other].flat_map { |server| Array.new(5) { server.create.fetch("code") } }
           assert_equal 10, codes.uniq.size
@@ -51,7 +53,10 @@ class LinksRedisTest < Minitest::Test
 
   def test_ten_thousand_links_go_in_and_out
     with_servers do |server, _|
-      *results, summary = server.import(Array.new(10_000) { |index| { target: "https://example.com/#{index}", code: "code-#{index}", visits: index } })
+      links = Array.new(10_000) do |index|
+        { target: "https://example.com/#{index}", code: "code-#{index}", visits: index }
+      end
+      *results, summary = server.import(links)
       assert_equal({ "lines" => 10_000, "created" => 10_000, "found" => 0, "failed" => 0 }, summary.fetch("summary"))
       assert_equal 10_000, results.size
       lines = server.get("/links/export").body.lines.map { |line| JSON.parse(line) }
@@ -89,7 +94,9 @@ class LinksRedisTest < Minitest::Test
   end
 
   def test_the_option_names_a_store_that_there_is
-    failure = assert_raises(ElahServer::Failure) { ElahServer.start(LinksServer::APP, store: "http://user:private@host") }
+    failure = assert_raises(ElahServer::Failure) do
+      ElahServer.start(LinksServer::APP, store: "http://user:private@host")
+    end
     assert_match(%r{store must be embedded or a URL that begins with .*redis://}, failure.message)
     refute_includes failure.message, "private"
   end

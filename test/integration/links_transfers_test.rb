@@ -12,7 +12,10 @@ class LinksTransfersTest < Minitest::Test
 
   def test_a_hundred_thousand_lines_with_bad_ones_among_them
     LinksServer.start(body_bytes_max: "20M") do |server|
-      lines = Array.new(100_000) { |index| (index % 1000) == 7 ? "{\"target\":#{index}" : { target: "https://example.com/#{index}", code: "code-#{index}" } }
+      lines = Array.new(100_000) do |index|
+        is_broken = (index % 1000) == 7
+        is_broken ? "{\"target\":#{index}" : { target: "https://example.com/#{index}", code: "code-#{index}" }
+      end
       *results, summary = server.import(lines)
       assert_equal({ "lines" => 100_000, "created" => 99_900, "found" => 0, "failed" => 100 }, summary.fetch("summary"))
       assert_equal (1..100_000).to_a, results.map { |result| result.fetch("line") }
@@ -56,8 +59,8 @@ class LinksTransfersTest < Minitest::Test
 
   def test_empty_lines_long_lines_and_strange_bytes
     LinksServer.start do |server|
-      results = server.import(["", "{\"target\":\"https://example.com/\"}\r", "x" * 70_000, "\xff\xfe", "null", "{}", "{\"target\":1}",
-                               "{\"target\":\"https://example.com/\",\"visits\":-1}"])
+      results = server.import(["", "{\"target\":\"https://example.com/\"}\r", "x" * 70_000, "\xff\xfe", "null", "{}",
+                               "{\"target\":1}", "{\"target\":\"https://example.com/\",\"visits\":-1}"])
       assert_equal [[2, 201], [3, 413], [4, 422], [5, 422], [6, 422], [7, 422], [8, 422]],
                    results[0..-2].map { |one| one.values_at("line", "status") }
       assert_equal %w[line_too_long invalid_line invalid_line invalid_target invalid_target invalid_visits],
@@ -70,7 +73,9 @@ class LinksTransfersTest < Minitest::Test
     LinksServer.start do |server|
       server.process.connect do |client|
         client.write("POST /links/import HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        150.times { |index| client.write(chunk("{\"target\":\"https://example.com/#{index}\",\"code\":\"aa#{index}\"}\n" * 2)) }
+        150.times do |index|
+          client.write(chunk("{\"target\":\"https://example.com/#{index}\",\"code\":\"aa#{index}\"}\n" * 2))
+        end
         wait_until { server.get("/aa0").status == 302 }
         client.write(chunk("{\"target\":\"https://example.com/\",\"code\":\"last\"}") + "0\r\n\r\n")
         answer = client.read_answer
@@ -84,7 +89,8 @@ class LinksTransfersTest < Minitest::Test
     LinksServer.start do |server|
       server.process.connect do |client|
         client.write("POST /links/import HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        client.write(chunk(Array.new(450) { |index| "{\"target\":\"https://example.com/\",\"code\":\"bb#{index}\"}\n" }.join))
+        lines = Array.new(450) { |index| "{\"target\":\"https://example.com/\",\"code\":\"bb#{index}\"}\n" }
+        client.write(chunk(lines.join))
         wait_until { server.get("/bb399").status == 302 }
       end
       assert_equal [302, 404], [server.get("/bb0").status, server.get("/bb400").status]

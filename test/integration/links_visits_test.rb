@@ -62,7 +62,8 @@ class LinksVisitsTest < Minitest::Test
       codes = Array.new(40) { |index| "broken#{index}" }
       codes.each do |code|
         body = JSON.generate(target: "https://example.com/#{code}", code: code)
-        break_off(server.url, "POST /links HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}")
+        break_off(server.url, "POST /links HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" \
+                              "Content-Length: #{body.bytesize}\r\n\r\n#{body}")
       end
       there = codes.select { |code| server.get("/#{code}").status == 302 }
       assert_equal there, there.select { |code| server.get("/links/#{code}").status == 200 }

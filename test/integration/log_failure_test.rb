@@ -30,7 +30,8 @@ class LogFailureTest < Minitest::Test
       assert_equal [500, 500], Array.new(2) { server.get("/raise").status }
       assert_equal "hello", server.get("/hello").body
       server.get("/mends")
-      server.wait_for(/^\S+ WARN  \[#{server.pid}\] 6 messages could not be written here: Broken pipe.*\n\S+ INFO .*GET \/mends 200/)
+      failure = /^\S+ WARN  \[#{server.pid}\] 6 messages could not be written here: Broken pipe.*$/
+      server.wait_for(/#{failure}\n\S+ INFO .*GET \/mends 200/)
     end
   end
 

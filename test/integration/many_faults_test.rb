@@ -26,13 +26,16 @@ class ManyFaultsTest < Minitest::Test
   def test_a_request_is_told_of_a_bounded_number_of_faults
     ElahServer.start(APP) do |server|
       server.connect do |client|
-        { "1" => "[id] is missing", "{}" => "[id] is missing", '{"id":"x","name":"abcd"}' => "[id] is invalid" }.each do |item, fault|
+        { "1" => "[id] is missing",
+          "{}" => "[id] is missing",
+          '{"id":"x","name":"abcd"}' => "[id] is invalid" }.each do |item, fault|
           answer = post(client, Array.new(ITEMS, item))
           faults = answer.json["error"].split(", ")
           assert_equal [400, 1000, "lines[0]#{fault}", "lines[999]#{fault}"],
                        [answer.status, faults.size, faults.first, faults.last], item
         end
-        assert_equal [201, ITEMS], post(client, Array.new(ITEMS, '{"id":1,"name":"abc"}')).then { |answer| [answer.status, answer.json] }
+        answer = post(client, Array.new(ITEMS, '{"id":1,"name":"abc"}'))
+        assert_equal [201, ITEMS], [answer.status, answer.json]
         # The last of a list is judged, too.
         assert_equal "lines[#{ITEMS}][id] is invalid",
                      post(client, [*Array.new(ITEMS, '{"id":1,"name":"abc"}'), '{"id":"x","name":"abc"}']).json["error"]
@@ -44,7 +47,8 @@ class ManyFaultsTest < Minitest::Test
 
   def post(client, items)
     body = "{\"lines\":[#{items.join(',')}]}"
-    client.write("POST /lines HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}")
+    client.write("POST /lines HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" \
+                 "Content-Length: #{body.bytesize}\r\n\r\n#{body}")
     client.read_answer
   end
 end

@@ -47,8 +47,10 @@ class MongoTest < Minitest::Test
     @items.insert_many(Array.new(30) { |number| { n: number, group: number % 3 } })
     sums = @items.aggregate([{ "$group" => { _id: "$group", sum: { "$sum" => "$n" } } }, { "$sort" => { _id: 1 } }])
     assert_equal [{ "_id" => 0, "sum" => 135 }, { "_id" => 1, "sum" => 145 }, { "_id" => 2, "sum" => 155 }], sums.to_a
-    assert_equal [30, 10, 4, 0], [@items.count, @items.count({ group: 1 }), @items.count({ group: 1 }, skip: 6), @items.count({ n: -1 })]
-    assert_equal [1, 2, 3].sort, @items.aggregate([{ "$match" => { n: { "$lt" => 3 } } }], batch_size: 1).map { |one| one["n"] + 1 }.sort
+    assert_equal [30, 10, 4, 0], [@items.count, @items.count({ group: 1 }),
+                                  @items.count({ group: 1 }, skip: 6), @items.count({ n: -1 })]
+    low = @items.aggregate([{ "$match" => { n: { "$lt" => 3 } } }], batch_size: 1)
+    assert_equal [1, 2, 3].sort, low.map { |one| one["n"] + 1 }.sort
   end
 
   def test_updates
@@ -57,7 +59,9 @@ class MongoTest < Minitest::Test
     assert_equal [2, 2, nil], @items.update_many({}, { "$set" => { seen: true } }).to_a
     assert_equal [0, 0, 3], @items.update_one({ _id: 3 }, { "$set" => { n: 9 } }, upsert: true).to_a
     assert_equal [1, 1, nil], @items.replace_one({ _id: 3 }, { n: 10 }).to_a
-    assert_equal [{ "_id" => 1, "n" => 5, "seen" => true }, { "_id" => 2, "n" => 1, "seen" => true }, { "_id" => 3, "n" => 10 }],
+    assert_equal [{ "_id" => 1, "n" => 5, "seen" => true },
+                  { "_id" => 2, "n" => 1, "seen" => true },
+                  { "_id" => 3, "n" => 10 }],
                  @items.find({}, sort: { _id: 1 }).to_a
   end
 
@@ -97,7 +101,9 @@ class MongoTest < Minitest::Test
   def test_bulk_writes
     result = @items.bulk_write do |bulk|
       bulk.insert_one({ _id: 1 }).insert_one({ _id: 2 }).update_one({ _id: 1 }, { "$set" => { n: 1 } })
-          .update_many({}, { "$set" => { m: 1 } }).update_one({ _id: 9 }, { "$set" => { n: 1 } }, upsert: true).delete_one({ _id: 2 })
+          .update_many({}, { "$set" => { m: 1 } })
+          .update_one({ _id: 9 }, { "$set" => { n: 1 } }, upsert: true)
+          .delete_one({ _id: 2 })
     end
     assert_equal({ inserted: 2, matched: 3, modified: 3, deleted: 1, upserted: 1 }, result.to_h)
     assert_equal [1, 9], @items.find({}, sort: { _id: 1 }).map { |document| document["_id"] }
@@ -137,7 +143,8 @@ class MongoTest < Minitest::Test
     assert_raises(Elah::OptionError) { Mongo.new("http://127.0.0.1/x") }
     assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1") }
     assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", tls_ca_file: "/nowhere") }
-    [{ connections_max: 0 }, { connections_max: 1.5 }, { query_seconds: 0 }, { pool_seconds: -1 }, { connect_seconds: "1" }].each do |options|
+    [{ connections_max: 0 }, { connections_max: 1.5 }, { query_seconds: 0 }, { pool_seconds: -1 },
+     { connect_seconds: "1" }].each do |options|
       error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", **options) }
       assert_match(/\AElah::Mongo: #{options.keys.first} must be .* (above|from) 0, not /, error.message)
     end

@@ -35,7 +35,8 @@ class OrdinaryGemsTest < Minitest::Test
     warm = RequestBurst.new(server, [path] * CALLS)
     assert_equal [body], warm.answers.map(&:body).uniq
     bursts = []
-    until bursts.any? { |burst| burst.seconds < MOST_SECONDS && burst.hello_seconds < HELLO_SECONDS } || bursts.size == ROUNDS
+    until bursts.any? { |burst| burst.seconds < MOST_SECONDS && burst.hello_seconds < HELLO_SECONDS } ||
+          bursts.size == ROUNDS
       bursts << RequestBurst.new(server, [path] * CALLS)
     end
     assert_operator bursts.map(&:seconds).min, :<, MOST_SECONDS
@@ -91,7 +92,8 @@ class OrdinaryGemsTest < Minitest::Test
   def test_sqlite3_waits_for_a_lock_alone
     Dir.mktmpdir do |folder|
       file = File.join(folder, "database")
-      SQLite3::Database.new(file).execute_batch("CREATE TABLE counters (value integer); INSERT INTO counters VALUES (0)")
+      SQLite3::Database.new(file).execute_batch("CREATE TABLE counters (value integer); " \
+                                                "INSERT INTO counters VALUES (0)")
       serve(sqlite_file: file) do |server|
         bursts = []
         until bursts.any? { |burst| burst.hello_seconds < CALL_SECONDS } || bursts.size == ROUNDS

@@ -124,11 +124,16 @@ class PeerLinksBadDaysTest < PeerLinksCase
       other = links.peer(peer.path)
       assert_equal :ready, other.call([:echo, :ready], 5)
       peer.pause
-      late = Array.new(100) { |index| Elah.async { assert_raises(Elah::DeadlineExceeded) { other.call([:note, index], 0.05) } } }
+      late = Array.new(100) do |index|
+        Elah.async { assert_raises(Elah::DeadlineExceeded) { other.call([:note, index], 0.05) } }
+      end
       late.each(&:value)
       assert_equal :probing, other.limiter.state
       outcomes = Array.new(20) do
-        Elah.gather(deadline: 0.05) { |g| 5.times { |index| g.call(index, Deferred.new(other, [:note, index]), fallback: 0) } }.map(&:outcome).uniq
+        parts = Elah.gather(deadline: 0.05) do |g|
+          5.times { |index| g.call(index, Deferred.new(other, [:note, index]), fallback: 0) }
+        end
+        parts.map(&:outcome).uniq
       end
       assert_includes outcomes, [:limited]
       assert_equal([], outcomes.uniq - [[:limited], [:late]])

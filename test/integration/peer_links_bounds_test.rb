@@ -13,12 +13,14 @@ class PeerLinksBoundsTest < PeerLinksCase
       other = links.peer(peer.path)
       assert_equal 1, other.call([:echo, 1], 5)
       waiting = Array.new(10) { Elah.async { other.call([:wait, 60, 1], 60) } }
-      assert_match(/\A10 calls to this worker have no reply yet/, assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }.message)
+      error = assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }
+      assert_match(/\A10 calls to this worker have no reply yet/, error.message)
       waiting.each { |fiber| fiber.cancel.wait }
       error = assert_raises(Elah::PeerLinks::TooLong) { other.call([:echo, "x" * 50_000], 5) }
       assert_match(/at most 50000 are allowed/, error.message)
       peer.pause
-      errors = Array.new(40) { Elah.async { other.call([:length, "x" * 40_000], 0.2) } }.map { |fiber| fiber.wait.error }
+      calls = Array.new(40) { Elah.async { other.call([:length, "x" * 40_000], 0.2) } }
+      errors = calls.map { |fiber| fiber.wait.error }
       assert_equal [Elah::DeadlineExceeded, Elah::Overloaded], errors.map(&:class).uniq.sort_by(&:name)
       assert_equal ["100000 bytes of calls wait to be sent to this worker."],
                    errors.grep(Elah::Overloaded).map(&:message).uniq

@@ -18,7 +18,8 @@ class RackBodyEndTest < Minitest::Test
   end
 
   def test_bodies_are_closed_once
-    %w[each each_sized each_nothing each_long to_ary call file file_part file_missing fails_at_once header_name deadline].each do |form|
+    %w[each each_sized each_nothing each_long to_ary call file file_part file_missing fails_at_once
+       header_name deadline].each do |form|
       before = closes(form)
       get(form)
       assert_equal before + 1, closes(form), form

@@ -16,10 +16,10 @@ class RackEnvTest < Minitest::Test
 
   def test_it_says_what_the_request_is
     env = env_of(get("/a%20b/c?x=1&y=%32"))
-    assert_equal({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => "/a%20b/c", "QUERY_STRING" => "x=1&y=%32",
-                   "REQUEST_PATH" => "/a%20b/c", "REQUEST_URI" => "/a%20b/c?x=1&y=%32", "SERVER_PROTOCOL" => "HTTP/1.1",
-                   "HTTP_VERSION" => "HTTP/1.1", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "test.example",
-                   "SERVER_NAME" => "test.example", "SERVER_PORT" => "80" },
+    assert_equal({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => "/a%20b/c",
+                   "QUERY_STRING" => "x=1&y=%32", "REQUEST_PATH" => "/a%20b/c", "REQUEST_URI" => "/a%20b/c?x=1&y=%32",
+                   "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_VERSION" => "HTTP/1.1", "REMOTE_ADDR" => "127.0.0.1",
+                   "HTTP_HOST" => "test.example", "SERVER_NAME" => "test.example", "SERVER_PORT" => "80" },
                  env.slice("REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "REQUEST_PATH", "REQUEST_URI",
                            "SERVER_PROTOCOL", "HTTP_VERSION", "REMOTE_ADDR", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT"))
   end
@@ -27,7 +27,8 @@ class RackEnvTest < Minitest::Test
   def test_it_has_what_rack_2_and_rack_3_ask_for
     env = env_of(get("/"))
     assert_equal([[1, 3], "http", true, false, false, true],
-                 env.values_at("rack.version", "rack.url_scheme", "rack.multithread", "rack.multiprocess", "rack.run_once", "rack.hijack?"))
+                 env.values_at("rack.version", "rack.url_scheme", "rack.multithread", "rack.multiprocess",
+                               "rack.run_once", "rack.hijack?"))
     assert_equal [], env["rack.response_finished"]
     %w[rack.input rack.errors rack.hijack].each { |key| assert_includes env, key }
     %w[rack.early_hints rack.hijack_io].each { |key| refute_includes env, key }
@@ -50,7 +51,9 @@ class RackEnvTest < Minitest::Test
   def test_values_are_binary_unless_they_never_change
     env = env_of(get("/?q", "X-Name: caf\u00e9"))
     assert_equal "caf\xC3\xA9".b, env["HTTP_X_NAME"]
-    %w[PATH_INFO QUERY_STRING HTTP_X_NAME HTTP_HOST].each { |key| assert_equal Encoding::BINARY, env[key].encoding, key }
+    %w[PATH_INFO QUERY_STRING HTTP_X_NAME HTTP_HOST].each do |key|
+      assert_equal Encoding::BINARY, env[key].encoding, key
+    end
   end
 
   def test_header_names_become_keys
@@ -103,7 +106,9 @@ class RackEnvTest < Minitest::Test
 
   def test_hosts_that_alternate_leave_nothing_to_the_next_request
     hosts = ["one.example:8080", "two.example", "one.example:8080"]
-    named = hosts.map { |host| env_of("GET / HTTP/1.1\r\nHost: #{host}\r\n\r\n").values_at("SERVER_NAME", "SERVER_PORT") }
+    named = hosts.map do |host|
+      env_of("GET / HTTP/1.1\r\nHost: #{host}\r\n\r\n").values_at("SERVER_NAME", "SERVER_PORT")
+    end
     assert_equal [%w[one.example 8080], %w[two.example 80], %w[one.example 8080]], named
     env = env_of("GET / HTTP/1.0\r\n\r\n")
     assert_equal "localhost", env["SERVER_NAME"]
@@ -136,7 +141,9 @@ class RackEnvTest < Minitest::Test
 
   private
 
-  def get(target, *lines) = "GET #{target} HTTP/1.1\r\nHost: test.example\r\n#{lines.map { |line| "#{line}\r\n" }.join}\r\n"
+  def get(target, *lines)
+    "GET #{target} HTTP/1.1\r\nHost: test.example\r\n#{lines.map { |line| "#{line}\r\n" }.join}\r\n"
+  end
 
   def env_of(request)
     self.class.server.connect { |client| load(client.write(request).read_answer) }

@@ -22,11 +22,14 @@ class RackExamplesTest < Minitest::Test
     ElahServer.start("#{EXAMPLES}/rack_websocket.ru") do |server|
       assert_equal [426, "websocket"], server.get("/").then { |answer| [answer.status, answer["upgrade"]] }
       server.connect do |client|
-        answer = client.get("/", headers: { "Connection" => "Upgrade", "Upgrade" => "websocket", "Sec-WebSocket-Version" => "13",
+        answer = client.get("/", headers: { "Connection" => "Upgrade", "Upgrade" => "websocket",
+                                            "Sec-WebSocket-Version" => "13",
                                             "Sec-WebSocket-Key" => "dGhlIHNhbXBsZSBub25jZQ==" })
         # The key and its answer are those of RFC 6455, section 1.3.
         assert_equal [101, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="], [answer.status, answer["sec-websocket-accept"]]
-        %w[hello again].each { |text| assert_equal "\x81#{text.size.chr}#{text}".b, client.write(frame(0x81, text)).read_bytes(2 + text.size) }
+        %w[hello again].each do |text|
+          assert_equal "\x81#{text.size.chr}#{text}".b, client.write(frame(0x81, text)).read_bytes(2 + text.size)
+        end
         assert_equal "\x88\x00".b, client.write(frame(0x88, "")).read_bytes(2)
         assert_predicate client, :closed_by_server?
       end
@@ -38,6 +41,7 @@ class RackExamplesTest < Minitest::Test
   # A masked frame.
   def frame(head, text)
     mask = [1, 2, 3, 4]
-    [head, 0x80 | text.bytesize, *mask, *text.bytes.each_with_index.map { |byte, index| byte ^ mask[index % 4] }].pack("C*")
+    masked = text.bytes.each_with_index.map { |byte, index| byte ^ mask[index % 4] }
+    [head, 0x80 | text.bytesize, *mask, *masked].pack("C*")
   end
 end

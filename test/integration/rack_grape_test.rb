@@ -36,14 +36,16 @@ class RackGrapeTest < Minitest::Test
 
   def test_a_chunked_body
     server.connect do |client|
-      client.write("POST /api/v1/things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+      client.write("POST /api/v1/things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" \
+                   "Transfer-Encoding: chunked\r\n\r\n")
       assert_equal 201, client.write("e\r\n{\"name\":\"bed\"}\r\n0\r\n\r\n").read_answer.status
     end
   end
 
   def test_uploads
     [10, 100_000].each do |bytes|
-      parts = "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n#{'y' * bytes}\r\n--B--\r\n"
+      parts = "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n" \
+              "#{'y' * bytes}\r\n--B--\r\n"
       assert_equal({ "name" => "a.bin", "bytes" => bytes },
                    post("things/upload", parts, "multipart/form-data; boundary=B").json)
     end
@@ -71,5 +73,7 @@ class RackGrapeTest < Minitest::Test
 
   def get(path) = server.get("/api/v1/#{path}")
 
-  def post(path, body, type) = server.request("POST", "/api/v1/#{path}", headers: { "Content-Type" => type }, body: body)
+  def post(path, body, type)
+    server.request("POST", "/api/v1/#{path}", headers: { "Content-Type" => type }, body: body)
+  end
 end

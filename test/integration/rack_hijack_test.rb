@@ -25,7 +25,9 @@ class RackHijackTest < Minitest::Test
 
   def test_on_a_unix_socket
     Dir.mktmpdir do |folder|
-      ElahServer.start(APP, bind: "unix://#{folder}/s") { |server| assert_equal "UNIXSocket Integer true true true true", raw("/io", server: server) }
+      ElahServer.start(APP, bind: "unix://#{folder}/s") do |server|
+        assert_equal "UNIXSocket Integer true true true true", raw("/io", server: server)
+      end
     end
   end
 

@@ -16,24 +16,29 @@ class RackInputTest < Minitest::Test
 
   def test_a_request_without_a_body
     input = input_of("/", nil)
-    assert_equal({ "class" => "Elah::Rack::EmptyInput", "bytes" => 0, "encoding" => "ASCII-8BIT", "read_at_end" => nil,
-                   "read_all_at_end" => "", "buffer" => "", "rest" => 0, "gets" => nil, "each" => [], "zero" => "" }, input)
+    assert_equal({ "class" => "Elah::Rack::EmptyInput", "bytes" => 0, "encoding" => "ASCII-8BIT",
+                   "read_at_end" => nil, "read_all_at_end" => "", "buffer" => "", "rest" => 0,
+                   "gets" => nil, "each" => [], "zero" => "" }, input)
   end
 
   def test_a_body_in_memory
     input = input_of("/", "one\ntwo\n")
-    assert_equal({ "class" => "StringIO", "bytes" => 8, "encoding" => "ASCII-8BIT", "read_at_end" => nil,
-                   "read_all_at_end" => "", "buffer" => "one", "rest" => 5, "gets" => "one\n", "each" => [4, 4], "zero" => "" }, input)
+    assert_equal({ "class" => "StringIO", "bytes" => 8, "encoding" => "ASCII-8BIT",
+                   "read_at_end" => nil, "read_all_at_end" => "", "buffer" => "one", "rest" => 5,
+                   "gets" => "one\n", "each" => [4, 4], "zero" => "" }, input)
   end
 
   def test_a_body_in_a_file
     input = input_of("/", "one\n#{'x' * 50_000}")
-    assert_equal({ "class" => "Elah::Rack::SpooledInput", "bytes" => 50_004, "encoding" => "ASCII-8BIT", "read_at_end" => nil,
-                   "read_all_at_end" => "", "buffer" => "one", "rest" => 50_001, "gets" => "one\n", "each" => [4, 50_000], "zero" => "" }, input)
+    assert_equal({ "class" => "Elah::Rack::SpooledInput", "bytes" => 50_004, "encoding" => "ASCII-8BIT",
+                   "read_at_end" => nil, "read_all_at_end" => "", "buffer" => "one", "rest" => 50_001,
+                   "gets" => "one\n", "each" => [4, 50_000], "zero" => "" }, input)
   end
 
   def test_lint_agrees
-    [nil, "one\ntwo\n", "one\n#{'x' * 50_000}"].each { |body| assert_equal body.to_s.bytesize, input_of("/lint", body)["bytes"] }
+    [nil, "one\ntwo\n", "one\n#{'x' * 50_000}"].each do |body|
+      assert_equal body.to_s.bytesize, input_of("/lint", body)["bytes"]
+    end
   end
 
   def test_a_chunked_body_is_spooled_too
@@ -60,7 +65,9 @@ class RackInputTest < Minitest::Test
   end
 
   def test_closing_the_input_of_one_request_harms_no_other
-    [nil, "body", "z" * 50_000].each { |body| assert_equal 200, self.class.server.request("POST", "/closed", body: body).status }
+    [nil, "body", "z" * 50_000].each do |body|
+      assert_equal 200, self.class.server.request("POST", "/closed", body: body).status
+    end
     assert_equal 0, input_of("/", nil)["bytes"]
   end
 

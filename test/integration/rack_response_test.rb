@@ -17,7 +17,8 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_bodies_at_hand_have_a_length
-    { "array" => "abc", "one" => "one", "nothing" => "", "numbers" => "12", "to_ary" => "ab", "wrong_length" => "three" }.each do |form, body|
+    { "array" => "abc", "one" => "one", "nothing" => "", "numbers" => "12", "to_ary" => "ab",
+      "wrong_length" => "three" }.each do |form, body|
       answer = get(form)
       assert_equal [200, body, body.bytesize.to_s, nil],
                    [answer.status, answer.body, answer["content-length"], answer["transfer-encoding"]], form
@@ -83,8 +84,8 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_head_has_the_length_of_get_and_no_body
-    { "array" => "3", "one" => "3", "head_length" => "11", "each_sized" => "4", "file" => "300000", "each" => nil, "nothing" => nil,
-      "long" => "1000000", "call" => nil }.each do |form, length|
+    { "array" => "3", "one" => "3", "head_length" => "11", "each_sized" => "4", "file" => "300000", "each" => nil,
+      "nothing" => nil, "long" => "1000000", "call" => nil }.each do |form, length|
       connect do |client|
         answer = client.request("HEAD", "/#{form}")
         assert_equal [200, length], [answer.status, answer["content-length"]], form
@@ -114,7 +115,8 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_enumerable_bodies_are_chunked
-    { "each" => "ab", "enumerator" => "0;1;2;", "lazy" => "1;2;3;", "external_enumerator" => "0;1;2;", "each_long" => "y" * 1_000_000 }.each do |form, body|
+    { "each" => "ab", "enumerator" => "0;1;2;", "lazy" => "1;2;3;", "external_enumerator" => "0;1;2;",
+      "each_long" => "y" * 1_000_000 }.each do |form, body|
       answer = get(form)
       assert answer.body == body, form
       assert_equal ["chunked", nil], [answer["transfer-encoding"], answer["content-length"]]
@@ -129,7 +131,8 @@ class RackResponseTest < Minitest::Test
   # An app that uses Rack::Chunked frames the body itself. It arrived framed twice once.
   def test_bodies_that_the_app_has_framed_arrive_unframed
     content = "part0;0\r\n\r\nnot the end\u20ac".b
-    { "framed" => content, "framed_bytewise" => content, "framed_with_length" => content, "framed_with_trailers" => "hello" }.each do |form, body|
+    { "framed" => content, "framed_bytewise" => content, "framed_with_length" => content,
+      "framed_with_trailers" => "hello" }.each do |form, body|
       answer = get(form)
       assert_equal [body, "chunked", nil], [answer.body, answer["transfer-encoding"], answer["content-length"]], form
     end
@@ -143,7 +146,9 @@ class RackResponseTest < Minitest::Test
     use Rack::Lint
     use Rack::Chunked
     use Rack::Lint
-    run ->(_) { [200, { "Content-Type" => "text/plain" }, Enumerator.new { |parts| 3.times { |n| parts << "part\#{n};" } }] }
+    run(lambda do |_|
+      [200, { "Content-Type" => "text/plain" }, Enumerator.new { |parts| 3.times { |n| parts << "part\#{n};" } }]
+    end)
   RUBY
 
   def test_rack_chunked
@@ -236,7 +241,8 @@ class RackResponseTest < Minitest::Test
     problem = fails("raises", /RuntimeError: the secret/)
     refute_includes problem, "secret"
     log = self.class.server.log
-    assert_match(/Request #{Regexp.escape(problem['request_id'])} GET \/raises failed: RuntimeError: the secret\n +\S+rack_responses\.ru/, log)
+    request = /Request #{Regexp.escape(problem['request_id'])} GET \/raises/
+    assert_match(/#{request} failed: RuntimeError: the secret\n +\S+rack_responses\.ru/, log)
   end
 
   def test_a_body_that_fails_before_its_first_part_is_a_500
@@ -262,7 +268,8 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_what_is_no_response_is_refused
-    fails("nil", /InvalidRackResponse: An app must return a status, headers that respond to each, and a body; this one returned nil, NilClass and NilClass/)
+    rule = /An app must return a status, headers that respond to each, and a body/
+    fails("nil", /InvalidRackResponse: #{rule}; this one returned nil, NilClass and NilClass/)
     fails("string_body", /InvalidRackResponse: A body responds to each or call; String does not/)
     fails("nil_body", /InvalidRackResponse: A body responds to each or call; NilClass does not/)
     fails("status_99", /InvalidStatus: 99 is not the status of a response/)

@@ -36,7 +36,8 @@ class RackSinatraTest < Minitest::Test
 
   def test_a_chunked_form
     server.connect do |client|
-      client.write("POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n")
+      client.write("POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n" \
+                   "Transfer-Encoding: chunked\r\n\r\n")
       assert_equal({ "a" => "12" }, client.write("3\r\na=1\r\n1\r\n2\r\n0\r\n\r\n").read_answer.json)
     end
   end
@@ -91,7 +92,8 @@ class RackSinatraTest < Minitest::Test
     etag = server.get("/etag")["etag"]
     answer = server.connect { |client| client.get("/etag", headers: { "If-None-Match" => etag }) }
     assert_equal [304, "", nil], [answer.status, answer.body, answer["content-length"]]
-    assert_equal 304, server.connect { |client| client.get("/last", headers: { "If-Modified-Since" => "Thu, 01 Jan 1970 00:00:00 GMT" }).status }
+    old = { "If-Modified-Since" => "Thu, 01 Jan 1970 00:00:00 GMT" }
+    assert_equal 304, server.connect { |client| client.get("/last", headers: old).status }
   end
 
   def test_files
@@ -109,13 +111,16 @@ class RackSinatraTest < Minitest::Test
   end
 
   def test_bodies_in_memory_and_on_disk
-    [10, 100_000].each { |bytes| assert_match(/\A#{bytes} text\/plain /, post("/body", "x" * bytes, "text/plain").body) }
+    [10, 100_000].each do |bytes|
+      assert_match(/\A#{bytes} text\/plain /, post("/body", "x" * bytes, "text/plain").body)
+    end
   end
 
   def test_uploads
     [10, 100_000].each do |bytes|
       parts = "--B\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nread me\r\n" \
-              "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: application/x\r\n\r\n#{'y' * bytes}\r\n--B--\r\n"
+              "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n" \
+              "Content-Type: application/x\r\n\r\n#{'y' * bytes}\r\n--B--\r\n"
       assert_equal "a.bin application/x #{bytes} read me",
                    post("/upload", parts, "multipart/form-data; boundary=B").body
     end
@@ -123,7 +128,8 @@ class RackSinatraTest < Minitest::Test
 
   def test_100_continue
     server.connect do |client|
-      client.write("POST /body HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
+      client.write("POST /body HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\n" \
+                   "Expect: 100-continue\r\n\r\n")
       assert_equal 100, client.read_answer.status
       assert_match(/\A5000 /, client.write("z" * 5000).read_answer.body)
     end

@@ -11,7 +11,8 @@ class RackupTest < Minitest::Test
   include Patience
 
   LIB = File.expand_path("../../lib", __dir__)
-  APP = "run ->(env) { [200, { 'content-type' => 'text/plain' }, [env['PATH_INFO'], Elah.config.queue_max.to_s, ENV['RACK_ENV'].to_s].join(' ').lines] }"
+  APP = "run ->(env) { [200, { 'content-type' => 'text/plain' }, " \
+        "[env['PATH_INFO'], Elah.config.queue_max.to_s, ENV['RACK_ENV'].to_s].join(' ').lines] }"
 
   def test_a_config_ru_is_served
     ElahServer.start(APP, extension: ".ru", queue_max: 3) do |server|
@@ -173,7 +174,9 @@ class RackupTest < Minitest::Test
       File.write(File.join(folder, "rackup/handler.rb"), <<~RUBY)
         module Rackup
           module Handler
-            def self.register(name, handler) = puts("\#{name} \#{handler} \#{handler.respond_to?(:run)} \#{handler.respond_to?(:valid_options)}")
+            def self.register(name, handler)
+              puts("\#{name} \#{handler} \#{handler.respond_to?(:run)} \#{handler.respond_to?(:valid_options)}")
+            end
           end
         end
       RUBY
@@ -184,7 +187,11 @@ class RackupTest < Minitest::Test
 
   private
 
-  def rackup(*arguments, &block) = with_file("config.ru", APP) { |folder| run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block) }
+  def rackup(*arguments, &block)
+    with_file("config.ru", APP) do |folder|
+      run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block)
+    end
+  end
 
   # Yields the URL of a daemon, and ends it.
   def with_daemon(folder)
@@ -252,7 +259,9 @@ class RackupTest < Minitest::Test
     end
   end
 
-  def program(app, signal, &block) = with_file("app.rb", app) { |folder| run_until_ended(folder, %w[app.rb], signal, &block) }
+  def program(app, signal, &block)
+    with_file("app.rb", app) { |folder| run_until_ended(folder, %w[app.rb], signal, &block) }
+  end
 
   def with_file(name, source)
     Dir.mktmpdir do |folder|

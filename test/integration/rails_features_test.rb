@@ -60,8 +60,12 @@ class RailsFeaturesTest < Minitest::Test
   private
 
   def upload(server, index)
-    parts = { "name" => "n#{index}", "picture\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\nX-A: \"" => FILE }
-    body = parts.map { |name, value| "--cut\r\nContent-Disposition: form-data; name=\"#{name}\"\r\n\r\n".b + value.b + "\r\n" }.join + "--cut--\r\n"
-    server.request("POST", "/files", headers: { "Content-Type" => "multipart/form-data; boundary=cut" }, body: body).json
+    picture = "picture\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\nX-A: \""
+    parts = { "name" => "n#{index}", picture => FILE }.map do |name, value|
+      "--cut\r\nContent-Disposition: form-data; name=\"#{name}\"\r\n\r\n".b + value.b + "\r\n"
+    end
+    body = parts.join + "--cut--\r\n"
+    server.request("POST", "/files",
+                   headers: { "Content-Type" => "multipart/form-data; boundary=cut" }, body: body).json
   end
 end

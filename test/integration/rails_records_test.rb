@@ -14,11 +14,16 @@ class RailsRecordsTest < Minitest::Test
   REQUESTS = 20
 
   # @return [Array] what the responses say, without repetitions
-  def distinct(server, targets) = RequestBurst.new(server, targets).answers.map { |answer| answer.status == 200 ? answer.json : answer.status }.uniq
+  def distinct(server, targets)
+    answers = RequestBurst.new(server, targets).answers
+    answers.map { |answer| answer.status == 200 ? answer.json : answer.status }.uniq
+  end
 
   # The connection of the boot was never returned, and the pool has no other.
   def test_what_the_boot_has_leased_is_returned
-    serve(database: { pool: 1, checkout_timeout: 5 }) { |server| assert_equal [{ "widgets" => 0 }], distinct(server, ["/widgets"] * 3) }
+    serve(database: { pool: 1, checkout_timeout: 5 }) do |server|
+      assert_equal [{ "widgets" => 0 }], distinct(server, ["/widgets"] * 3)
+    end
   end
 
   # The hook runs in no task, whose end would return it.
@@ -38,7 +43,8 @@ class RailsRecordsTest < Minitest::Test
       roles = { "reading" => ["reading", false], "writing" => ["writing", true] }
       REQUESTS.times.map { |index| roles.keys[index % 2] }.tap do |asked|
         found = RequestBurst.new(server, asked.map { |role| "/widgets/roles?role=#{role}" }).answers.map(&:json)
-        assert_equal(asked.map { |role| { "before" => "writing", "inside" => roles[role], "after" => "writing" } }, found)
+        expected = asked.map { |role| { "before" => "writing", "inside" => roles[role], "after" => "writing" } }
+        assert_equal expected, found
       end
       assert_nothing_leaked(server)
     end
@@ -47,7 +53,8 @@ class RailsRecordsTest < Minitest::Test
   %w[postgresql mysql2 sqlite3].each do |adapter|
     define_method(:"test_the_query_cache_belongs_to_a_request_on_#{adapter}") do
       Dir.mktmpdir do |folder|
-        serve(adapter, database: { file: File.join(folder, "shop.sqlite3") }.slice(*(:file if adapter == "sqlite3"))) do |server|
+        database = adapter == "sqlite3" ? { file: File.join(folder, "shop.sqlite3") } : {}
+        serve(adapter, database: database) do |server|
           assert_equal [%w[sent cached sent]], distinct(server, ["/widgets/cached"] * REQUESTS)
           assert_equal({ "widgets" => REQUESTS }, server.get("/widgets").json)
           assert_nothing_leaked(server)

@@ -23,7 +23,9 @@ class RailsReloadTest < Minitest::Test
       serve(folder: folder, env: { "RAILS_ENV" => "development" }) do |server|
         assert_equal "version 1", server.get("/version").body
         times = []
-        times << reload(server, times.size + 2) until times.any? { |time| time < WAIT_SECONDS + RELOAD_SECONDS } || times.size == ROUNDS
+        until times.any? { |time| time < WAIT_SECONDS + RELOAD_SECONDS } || times.size == ROUNDS
+          times << reload(server, times.size + 2)
+        end
         assert_operator times.min, :<, WAIT_SECONDS + RELOAD_SECONDS
       end
     end
@@ -55,11 +57,14 @@ class RailsReloadTest < Minitest::Test
 
   # @return [Float] seconds until the new code answered
   def reload(server, version)
-    clients = Array.new(WAITING) { server.connect.write("GET /version?seconds=#{WAIT_SECONDS} HTTP/1.1\r\nHost: a\r\n\r\n") }
+    clients = Array.new(WAITING) do
+      server.connect.write("GET /version?seconds=#{WAIT_SECONDS} HTTP/1.1\r\nHost: a\r\n\r\n")
+    end
     server.get("/hello") # the others have begun
     write_version(version, 0)
     seconds = measure { assert_equal "version #{version}", server.get("/version").body }
-    assert_equal [[200, "version #{version - 1}"]], clients.map { |client| client.read_answer.to_h.values_at(:status, :body) }.uniq
+    waited = clients.map { |client| client.read_answer.to_h.values_at(:status, :body) }
+    assert_equal [[200, "version #{version - 1}"]], waited.uniq
     seconds
   ensure
     clients&.each(&:close)

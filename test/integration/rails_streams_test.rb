@@ -62,8 +62,11 @@ class RailsStreamsTest < Minitest::Test
     sockets = Array.new(SOCKETS) { subscribed }
     server.get("/broadcast?text=fresh")
     assert_equal [{ "text" => "fresh" }], sockets.map { |socket| received(socket) }.uniq
-    sockets.each_with_index { |socket, index| command(socket, "message", data: JSON.generate(action: "count", name: index)) }
-    assert_equal(Array.new(SOCKETS) { |index| { "widgets" => 0, "for" => index } }, sockets.map { |socket| received(socket) })
+    sockets.each_with_index do |socket, index|
+      command(socket, "message", data: JSON.generate(action: "count", name: index))
+    end
+    assert_equal(Array.new(SOCKETS) { |index| { "widgets" => 0, "for" => index } },
+                 sockets.map { |socket| received(socket) })
     assert_equal "hello", server.get("/hello").body
     sockets.each(&:close)
   end

@@ -31,7 +31,8 @@ class RankedSetKillTest < Minitest::Test
   def test_no_answered_score_is_lost_and_none_counts_twice
     dir = Dir.mktmpdir("elah-ranked-set")
     random = Random.new(rand(1 << 32))
-    said = Array.new(ROUNDS) { |round| StoreProcess.kill(SCRIPT, dir, round, after: random.rand(1..80)) }.flatten.map(&:split)
+    lines = Array.new(ROUNDS) { |round| StoreProcess.kill(SCRIPT, dir, round, after: random.rand(1..80)) }
+    said = lines.flatten.map(&:split)
     store = Elah::Store.open(dir)
     set = Elah::RankedSet.open(store, "boards", prefix: "daily")
     MEMBERS.times do |number|

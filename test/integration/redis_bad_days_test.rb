@@ -92,9 +92,12 @@ class RedisBadDaysTest < Minitest::Test
       redis.set("k", "kept")
       id = redis.call("CLIENT", "ID")
       error = assert_raises(Elah::Unavailable) do
-        redis.pipelined { |batch| batch.get("k") || batch.call("CLIENT", "KILL", "ID", id, "SKIPME", "no") || batch.get("k") }
+        redis.pipelined do |batch|
+          batch.get("k") || batch.call("CLIENT", "KILL", "ID", id, "SKIPME", "no") || batch.get("k")
+        end
       end
-      assert_equal "The connection to Redis at #{server.address} was lost while GET waited for its reply: it closed the connection.",
+      assert_equal "The connection to Redis at #{server.address} was lost while GET waited for its reply: " \
+                   "it closed the connection.",
                    error.message
       assert_equal "kept", redis.get("k")
     end
@@ -156,10 +159,13 @@ class RedisBadDaysTest < Minitest::Test
     with_server do |_, redis|
       100.times { |index| redis.set("k#{index}", index) }
       answers = []
+      slow_get = "for i = 1, 20000 do end return redis.call('GET', KEYS[1])"
       Elah.run do
         100.times do |index|
           Fiber.schedule do
-            Timeout.timeout(index.even? ? 0.000_001 : patience_seconds) { answers << [index, redis.eval("for i = 1, 20000 do end return redis.call('GET', KEYS[1])", keys: ["k#{index}"])] }
+            Timeout.timeout(index.even? ? 0.000_001 : patience_seconds) do
+              answers << [index, redis.eval(slow_get, keys: ["k#{index}"])]
+            end
           rescue Timeout::Error
             nil
           end
@@ -192,7 +198,9 @@ class RedisBadDaysTest < Minitest::Test
       subscription = redis.subscribe("ch")
       server.restart
       receivers = once_available { redis.publish("ch", "again") }
-      wait_until("somebody listens") { receivers.positive? || (receivers = once_available { redis.publish("ch", "again") }).positive? }
+      wait_until("somebody listens") do
+        receivers.positive? || (receivers = once_available { redis.publish("ch", "again") }).positive?
+      end
       assert_equal "again", subscription.next_message(patience_seconds)&.payload
       assert_operator subscription.losses, :>=, 1
       subscription.close

@@ -36,14 +36,17 @@ class RedisTest < Minitest::Test
     assert_equal [1.5, 0, %w[x y]], [@redis.zscore("z", "x"), @redis.zrevrank("z", "y"), @redis.zrange("z", 0, -1)]
     assert_equal ["1", nil, [1, ["two", nil]]],
                  [*@redis.hmget("h", "a", "none"), @redis.eval("return {1, {'two', false}}")]
-    resp3 = ["return true", "return {big_number = '12345678901234567890'}", "return {verbatim_string = {string = 'doc', format = 'txt'}}"]
+    resp3 = ["return true", "return {big_number = '12345678901234567890'}",
+             "return {verbatim_string = {string = 'doc', format = 'txt'}}"]
     assert_equal [true, 12_345_678_901_234_567_890, "doc"],
                  resp3.map { |script| @redis.eval("redis.setresp(3) #{script}") }
     assert_equal "x" * 5_000_000, @redis.set("long", "x" * 5_000_000) && @redis.get("long")
   end
 
   def test_the_convenient_commands
-    assert_equal ["OK", nil, "1", nil], [@redis.set("a", 1, nx: true, ex: 9), @redis.set("a", 2, nx: true), @redis.set("a", 3, xx: true, get: true), @redis.set("b", 1, xx: true)]
+    assert_equal ["OK", nil, "1", nil],
+                 [@redis.set("a", 1, nx: true, ex: 9), @redis.set("a", 2, nx: true),
+                  @redis.set("a", 3, xx: true, get: true), @redis.set("b", 1, xx: true)]
     @redis.set("a", 1, px: 9000)
     assert_includes 1..9, @redis.ttl("a")
     assert_equal [1, 0], [@redis.exists("a"), @redis.del("none")]
@@ -54,7 +57,8 @@ class RedisTest < Minitest::Test
   def test_refusals_name_the_server_and_the_command_and_no_argument
     @redis.set("text", "x")
     error = assert_raises(Elah::Redis::Error) { @redis.call("lpush", "text", "private") }
-    assert_equal ["WRONGTYPE", "Redis at #{@redis.server} refused LPUSH: WRONGTYPE Operation against a key holding the wrong kind of value."],
+    assert_equal ["WRONGTYPE", "Redis at #{@redis.server} refused LPUSH: " \
+                               "WRONGTYPE Operation against a key holding the wrong kind of value."],
                  [error.code, error.message]
     error = assert_raises(Elah::Redis::Error) { @redis.call("NONSENSE", "private") }
     assert_equal "ERR", error.code
@@ -65,7 +69,8 @@ class RedisTest < Minitest::Test
   def test_what_cannot_be_a_word_or_would_harm_the_others_is_refused
     assert_match(/not a NilClass/, assert_raises(TypeError) { @redis.set("a", nil) }.message)
     assert_raises(ArgumentError) { @redis.call }
-    { "BLPOP" => /hold up/, "select" => /path of the URL/, "MULTI" => /`multi`/, "subscribe" => /`subscribe`/ }.each do |name, message|
+    { "BLPOP" => /hold up/, "select" => /path of the URL/, "MULTI" => /`multi`/,
+      "subscribe" => /`subscribe`/ }.each do |name, message|
       assert_match(message, assert_raises(ArgumentError) { @redis.call(name, "x", 1) }.message)
     end
     assert_raises(ArgumentError) { @redis.pipelined { |batch| batch.call("WATCH", "x") } }
@@ -73,9 +78,11 @@ class RedisTest < Minitest::Test
 
   # Each of these was once sent: others waited for its end, got no replies, or the replies of another state.
   def test_commands_that_harm_the_others_by_an_option_are_refused
-    [%w[XREAD BLOCK 0 STREAMS s $], %w[xreadgroup group g c count 1 block 0 streams s >], %w[WAITAOF 1 1 0], %w[RESET], %w[client reply off],
-     %w[CLIENT TRACKING on], %w[CLIENT NO-TOUCH on], %w[SCRIPT DEBUG yes], %w[ASKING], %w[READONLY], %w[SUNSUBSCRIBE]].each do |words|
-      assert_match(/that share this connection|connection that others share/, assert_raises(ArgumentError) { @redis.call(*words) }.message)
+    [%w[XREAD BLOCK 0 STREAMS s $], %w[xreadgroup group g c count 1 block 0 streams s >], %w[WAITAOF 1 1 0],
+     %w[RESET], %w[client reply off], %w[CLIENT TRACKING on], %w[CLIENT NO-TOUCH on], %w[SCRIPT DEBUG yes],
+     %w[ASKING], %w[READONLY], %w[SUNSUBSCRIBE]].each do |words|
+      error = assert_raises(ArgumentError) { @redis.call(*words) }
+      assert_match(/that share this connection|connection that others share/, error.message)
     end
     assert_equal "PONG", @redis.ping
     @redis.call("XADD", "BLOCK", "*", "a", 1)
@@ -84,8 +91,10 @@ class RedisTest < Minitest::Test
   end
 
   def test_options_are_checked
-    { { time: 1 } => /no option time; there are connect_seconds/, { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, not 0/,
-      { in_flight_max: 1.5 } => /whole number/, { cluster: 1 } => /true or false/ }.each do |options, message|
+    { { time: 1 } => /no option time; there are connect_seconds/,
+      { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, not 0/,
+      { in_flight_max: 1.5 } => /whole number/,
+      { cluster: 1 } => /true or false/ }.each do |options, message|
       assert_match(message,
                    assert_raises(Elah::OptionError) { Elah::Redis.new("redis://localhost", **options) }.message)
     end
@@ -96,7 +105,8 @@ class RedisTest < Minitest::Test
   end
 
   def test_a_build_without_the_client_says_how_to_get_it
-    script = 'require "elah"; Elah::Clients.send(:remove_const, :Redis); begin; Elah::Redis; rescue Elah::OptionError => e; puts e.message; end'
+    script = 'require "elah"; Elah::Clients.send(:remove_const, :Redis); ' \
+             'begin; Elah::Redis; rescue Elah::OptionError => e; puts e.message; end'
     out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../..", __dir__))
     assert_equal "Elah::Redis is not part of this build of Elah: run `bin/setup --clients`, " \
                  "or install the gem with this client (docs/installing.md).\n", out
@@ -106,7 +116,9 @@ class RedisTest < Minitest::Test
     answers = @redis.pipelined { |batch| batch.set("k", 1) && nil || batch.incr("k") || batch.mget("k", "none") }
     assert_equal ["OK", 2, ["2", nil]], answers
     assert_equal([], @redis.pipelined { nil })
-    error = assert_raises(Elah::Redis::Error) { @redis.pipelined { |batch| batch.lpush("k", 1) || batch.set("after", 1) } }
+    error = assert_raises(Elah::Redis::Error) do
+      @redis.pipelined { |batch| batch.lpush("k", 1) || batch.set("after", 1) }
+    end
     assert_includes error.message, "refused LPUSH"
     assert_equal "1", @redis.get("after")
     kinds = @redis.pipelined(exception: false) { |batch| batch.lpush("k", 1) || batch.get("k") }.map(&:class)
@@ -115,7 +127,10 @@ class RedisTest < Minitest::Test
 
   def test_a_transaction_is_whole_among_many
     totals = at_once(50) do
-      @redis.multi { |batch| batch.incr("left") || batch.incr("right") || batch.eval("return redis.call('GET', 'left') - redis.call('GET', 'right')") }
+      @redis.multi do |batch|
+        batch.incr("left") || batch.incr("right") ||
+          batch.eval("return redis.call('GET', 'left') - redis.call('GET', 'right')")
+      end
     end
     assert_equal [0], totals.map(&:last).uniq
     assert_equal (1..50).to_a, totals.map(&:first).sort
@@ -155,7 +170,12 @@ class RedisTest < Minitest::Test
   end
 
   def test_threads_without_a_loop_share_a_connection_too
-    answers = Array.new(20) { |index| Thread.new { Array.new(20) { @redis.incr("n") && @redis.set("t#{index}", index) && @redis.get("t#{index}") } } }.map(&:value)
+    threads = Array.new(20) do |index|
+      Thread.new do
+        Array.new(20) { @redis.incr("n") && @redis.set("t#{index}", index) && @redis.get("t#{index}") }
+      end
+    end
+    answers = threads.map(&:value)
     assert_equal Array.new(20) { |index| [index.to_s] * 20 }, answers
     assert_equal "400", @redis.get("n")
   end

@@ -40,8 +40,8 @@ class ResponseStreamTest < Minitest::Test
     run Streams
   RUBY
 
-  # All but the last fiber that waited for room hung for ever. The pieces of several fibers were mixed if they were longer
-  # than 64 KiB.
+  # All but the last fiber that waited for room hung for ever. The pieces of several fibers were mixed if they were
+  # longer than 64 KiB.
   def test_several_fibers_may_write_to_one_response
     ElahServer.start(APP) do |server|
       body = server.get("/shared").body

@@ -44,7 +44,9 @@ class RingPoolsBadDaysTest < Minitest::Test
       assert_equal 401, server.post("/pools", { numbers: NUMBERS, allow_overflow: false }).status
       pool = server.post("/pools", { numbers: NUMBERS, allow_overflow: false }, headers: key).json
       path = "/pools/#{pool['id']}"
-      assert_equal [401, 401, 401, 401, 401], [server.get(path), server.put(path), server.delete(path), server.post("#{path}/leases"), server.get("/numbers/#{NUMBERS.first}")].map(&:status)
+      refused = [server.get(path), server.put(path), server.delete(path), server.post("#{path}/leases"),
+                 server.get("/numbers/#{NUMBERS.first}")]
+      assert_equal [401, 401, 401, 401, 401], refused.map(&:status)
       own = { "Authorization" => "Bearer #{pool['api_key']}" }
       assert_equal [200, 201],
                    [server.get(path, headers: own), server.post("#{path}/leases", {}, headers: own)].map(&:status)
@@ -56,8 +58,11 @@ class RingPoolsBadDaysTest < Minitest::Test
   end
 
   def test_wrong_settings_are_told
-    { "ring_pools_durability" => "paper", "ring_pools_deadline_ms" => "0", "ring_pools_history_days" => "x" }.each do |name, value|
-      error = assert_raises(ElahServer::Failure) { ElahServer.start(RingPoolsServer::APP, arguments: ["--set", "#{name}=#{value}"]) }
+    { "ring_pools_durability" => "paper", "ring_pools_deadline_ms" => "0",
+      "ring_pools_history_days" => "x" }.each do |name, value|
+      error = assert_raises(ElahServer::Failure) do
+        ElahServer.start(RingPoolsServer::APP, arguments: ["--set", "#{name}=#{value}"])
+      end
       assert_match(/#{name} must be .*, not #{value}/, error.message)
     end
   end

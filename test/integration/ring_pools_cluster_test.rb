@@ -15,7 +15,9 @@ class RingPoolsClusterTest < Minitest::Test
 
   def setup
     @database = Servers::PostgreSQL.start
-    @servers = Array.new(2) { RingPoolsServer.new({ ring_pools_deadline_ms: 20_000 }, { cluster: @database.url, **OPTIONS }) }
+    @servers = Array.new(2) do
+      RingPoolsServer.new({ ring_pools_deadline_ms: 20_000 }, { cluster: @database.url, **OPTIONS })
+    end
   end
 
   def teardown
@@ -36,11 +38,12 @@ class RingPoolsClusterTest < Minitest::Test
     assert_equal 32, lent.uniq.size, lent.inspect
   end
 
-  # The number of pools was asked for in the transaction, by another connection: when all of them had begun one, each waited
-  # for the others.
+  # The number of pools was asked for in the transaction, by another connection: when all of them had begun one, each
+  # waited for the others.
   def test_more_pools_than_connections_are_created_at_once
     answers = Array.new(30) do |pool|
-      Thread.new { @servers[0].post("/pools", { numbers: Array.new(2) { |number| format("+1202555%04d", (2 * pool) + number) }, overflow_number: OVERFLOW }).status }
+      numbers = Array.new(2) { |number| format("+1202555%04d", (2 * pool) + number) }
+      Thread.new { @servers[0].post("/pools", { numbers: numbers, overflow_number: OVERFLOW }).status }
     end
     assert_equal [201], answers.map(&:value).uniq
   end

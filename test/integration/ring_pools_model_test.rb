@@ -57,7 +57,9 @@ class RingPoolsModelTest < Minitest::Test
   def play(round)
     @busy = 0
     @answered = 0
-    clients = Array.new(CLIENTS) { |client| Thread.new { work(Random.new(SEED + (round * CLIENTS) + client), "#{round}-#{client}") } }
+    clients = Array.new(CLIENTS) do |client|
+      Thread.new { work(Random.new(SEED + (round * CLIENTS) + client), "#{round}-#{client}") }
+    end
     wait_until("some requests are answered") { @answered >= STEPS }
     @server.process.signal(:STOP)
     wait_until("every client waits") { @busy == CLIENTS }
@@ -80,7 +82,10 @@ class RingPoolsModelTest < Minitest::Test
     when 0..0.5 then allocate(pool, session)
     when 0.5..0.6 then prolong(random)
     when 0.6..0.9 then release(random)
-    when 0.9..0.95 then ask { @server.put("/pools/#{pool['id']}", { numbers: pool["all"].sample(random.rand(2..8), random: random) }) }
+    when 0.9..0.95
+      ask do
+        @server.put("/pools/#{pool['id']}", { numbers: pool["all"].sample(random.rand(2..8), random: random) })
+      end
     else ask { @server.get("/pools/#{pool['id']}") }
     end
   end
@@ -107,7 +112,9 @@ class RingPoolsModelTest < Minitest::Test
     answer = ask { @server.put("/pools/#{held.pool}/leases/#{held.id}") }
     return unless answer.status == 200
 
-    @lock.synchronize { held.ends_at = [held.ends_at, Time.iso8601(answer.json["held_until"])].max unless held.released }
+    @lock.synchronize do
+      held.ends_at = [held.ends_at, Time.iso8601(answer.json["held_until"])].max unless held.released
+    end
   end
 
   # From the moment it is asked for nothing is certain of the lease but what came before.
@@ -137,7 +144,8 @@ class RingPoolsModelTest < Minitest::Test
 
   def overlaps
     @held.group_by(&:number).values.flat_map do |leases|
-      leases.sort_by(&:begun_at).each_cons(2).select { |earlier, later| later.begun_at < earlier.ends_at }.map { |pair| pair.map(&:to_a) }
+      leases.sort_by(&:begun_at).each_cons(2)
+            .select { |earlier, later| later.begun_at < earlier.ends_at }.map { |pair| pair.map(&:to_a) }
     end
   end
 end

@@ -16,7 +16,9 @@ class RingPoolsWorkersTest < Minitest::Test
   def test_rows_of_a_paused_worker_are_overflow_within_the_deadline_and_come_back_after_it
     serve(lifetime_seconds: 0.5, durability: "memory") do |server, pools|
       stopped = worker(server, 1)
-      clients = Array.new(6) { HttpClient.new(server.process.url, seconds: SLACK_SECONDS).tap { |client| client.request("GET", "/livez") } }
+      clients = Array.new(6) do
+        HttpClient.new(server.process.url, seconds: SLACK_SECONDS).tap { |client| client.request("GET", "/livez") }
+      end
       Process.kill(:STOP, stopped)
       client = clients.find { |candidate| bulk(candidate, pools) }
       refute_nil client, "some connection is with the worker that runs"
@@ -35,7 +37,9 @@ class RingPoolsWorkersTest < Minitest::Test
 
   def test_what_a_killed_worker_had_answered_is_known_to_the_next
     serve do |server, pools|
-      leases = pools.to_h { |pool| [pool["id"], server.post("/pools/#{pool['id']}/leases", { session: "before" }).json] }
+      leases = pools.to_h do |pool|
+        [pool["id"], server.post("/pools/#{pool['id']}/leases", { session: "before" }).json]
+      end
       Process.kill(:KILL, worker(server, 1))
       wait_until("everybody answers") { pools.all? { |pool| returned?(server, pool) } }
       pools.each do |pool|
@@ -48,7 +52,8 @@ class RingPoolsWorkersTest < Minitest::Test
   private
 
   def serve(lifetime_seconds: 600, durability: "disk")
-    RingPoolsServer.start(workers: 2, settings: { ring_pools_deadline_ms: DEADLINE_MS, ring_pools_durability: durability }) do |server|
+    settings = { ring_pools_deadline_ms: DEADLINE_MS, ring_pools_durability: durability }
+    RingPoolsServer.start(workers: 2, settings: settings) do |server|
       2.times { |slot| server.process.wait_for(/Worker #{slot} \(process \d+\) is ready/) }
       pools = Array.new(POOLS) do |pool|
         server.create(Array.new(50) { |number| format("+1202555%02d%02d", pool, number) },
@@ -67,9 +72,12 @@ class RingPoolsWorkersTest < Minitest::Test
     false
   end
 
-  # @return [Array(Array<Hash>, String), nil] rows and reasons; nil when the connection is with the worker that is paused
+  # @return [Array(Array<Hash>, String), nil] rows and reasons; nil when the connection is with the worker that
+  #   is paused
   def bulk(client, pools)
-    rows = pools.map { |pool| { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1" } }
+    rows = pools.map do |pool|
+      { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1" }
+    end
     answer = client.request("POST", "/api/2013-07-01/bulk.json", body: JSON.generate({ requests: rows }),
                                                                  headers: { "Content-Type" => "application/json" })
     [answer.json.fetch("responses"), answer["overflow-reasons"]]

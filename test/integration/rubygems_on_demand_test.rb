@@ -35,7 +35,8 @@ class RubygemsOnDemandTest < Minitest::Test
 
   # RubyGems brings it, and libraries count on that: resolv, which net/http needs, in Ruby 3.4.5.
   def test_the_settings_of_ruby_are_there
-    assert_equal RbConfig::CONFIG.fetch("ruby_version"), answer('VERSION = RbConfig::CONFIG.fetch("ruby_version")', "VERSION")
+    assert_equal RbConfig::CONFIG.fetch("ruby_version"),
+                 answer('VERSION = RbConfig::CONFIG.fetch("ruby_version")', "VERSION")
   end
 
   def test_what_is_nowhere_is_missed_by_its_name
@@ -44,7 +45,8 @@ class RubygemsOnDemandTest < Minitest::Test
   end
 
   def test_a_config_ru_has_rubygems_from_the_start
-    app = 'loaded = $LOADED_FEATURES.map { |path| File.basename(path, ".rb") }; run ->(_) { [200, {}, [loaded.join(" ")]] }'
+    app = 'loaded = $LOADED_FEATURES.map { |path| File.basename(path, ".rb") }; ' \
+          'run ->(_) { [200, {}, [loaded.join(" ")]] }'
     loaded = ElahServer.start(app, extension: ".ru") { |server| server.get("/").body.split }
     assert_empty %w[rubygems did_you_mean error_highlight] - loaded
   end

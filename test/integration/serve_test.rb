@@ -132,7 +132,9 @@ class ServeTest < Minitest::Test
         assert_equal server.pid, Integer(File.read(pidfile))
         out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--pidfile",
                                       pidfile, "-b", "tcp://127.0.0.1:0")
-        assert_equal [1, "elah: Process #{server.pid} of the pid file #{pidfile} is running: stop it, or set another --pidfile.\n"], [status.exitstatus, out]
+        refusal = "elah: Process #{server.pid} of the pid file #{pidfile} is running: " \
+                  "stop it, or set another --pidfile.\n"
+        assert_equal [1, refusal], [status.exitstatus, out]
       end
       refute_path_exists pidfile
     end

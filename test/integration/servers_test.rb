@@ -19,16 +19,23 @@ class ServersTest < Minitest::Test
   Driver = Struct.new(:server_class, :connect, :write, :read, :silence)
   DRIVERS = [
     Driver.new(Servers::Redis,
-               ->(server) { Redis.new(url: server.url, timeout: 2, reconnect_attempts: 0, ssl_params: { ca_file: server.ca_file }) },
+               lambda { |server|
+                 Redis.new(url: server.url, timeout: 2, reconnect_attempts: 0,
+                           ssl_params: { ca_file: server.ca_file })
+               },
                ->(client) { client.set("key", "value") }, ->(client) { client.get("key") }, Redis::TimeoutError),
     Driver.new(Servers::PostgreSQL,
-               ->(server) { PG.connect("#{server.url}?connect_timeout=5#{"&sslmode=verify-full&sslrootcert=#{server.ca_file}" if server.tls?}") },
+               lambda { |server|
+                 verified = "&sslmode=verify-full&sslrootcert=#{server.ca_file}" if server.tls?
+                 PG.connect("#{server.url}?connect_timeout=5#{verified}")
+               },
                ->(client) { client.exec("CREATE TABLE pairs (value text); INSERT INTO pairs VALUES ('value')") },
                ->(client) { client.exec("SELECT value FROM pairs").getvalue(0, 0) }, PG::ConnectionBad),
     Driver.new(Servers::MariaDB,
                lambda { |server|
-                 Mysql2::Client.new(host: "127.0.0.1", port: server.port, username: "elah", password: "secret", database: "test",
-                                    read_timeout: 4, connect_timeout: 4, sslca: server.ca_file, sslverify: server.tls?)
+                 Mysql2::Client.new(host: "127.0.0.1", port: server.port, username: "elah", password: "secret",
+                                    database: "test", read_timeout: 4, connect_timeout: 4,
+                                    sslca: server.ca_file, sslverify: server.tls?)
                },
                lambda { |client|
                  client.query("CREATE TABLE pairs (value text)")
@@ -37,11 +44,13 @@ class ServersTest < Minitest::Test
                ->(client) { client.query("SELECT value FROM pairs").first["value"] }, Mysql2::Error),
     Driver.new(Servers::MongoJavaServer,
                lambda { |server|
-                 Mongo::Client.new([server.address], database: "test", connect: :direct, server_selection_timeout: 5, connect_timeout: 3, socket_timeout: 3,
-                                                     ssl: server.tls?, ssl_ca_cert: server.ca_file)
+                 Mongo::Client.new([server.address],
+                                   database: "test", connect: :direct, server_selection_timeout: 5,
+                                   connect_timeout: 3, socket_timeout: 3,
+                                   ssl: server.tls?, ssl_ca_cert: server.ca_file)
                },
-               ->(client) { client[:pairs].insert_one(_id: 1, value: "value") }, ->(client) { client[:pairs].find.first["value"] },
-               Mongo::Error)
+               ->(client) { client[:pairs].insert_one(_id: 1, value: "value") },
+               ->(client) { client[:pairs].find.first["value"] }, Mongo::Error)
   ].freeze
 
   DRIVERS.each do |driver|
@@ -110,7 +119,8 @@ class ServersTest < Minitest::Test
   end
 
   def test_what_a_failing_process_started_is_ended
-    script = 'require "support/servers"; server = Servers::Redis.start; puts server.pid, server.folder; $stdout.flush; Process.wait(fork { exit }); raise "failed"'
+    script = 'require "support/servers"; server = Servers::Redis.start; puts server.pid, server.folder; ' \
+             '$stdout.flush; Process.wait(fork { exit }); raise "failed"'
     output, input = IO.pipe
     Process.wait(Process.spawn(RbConfig.ruby, "-Itest", "-e", script, out: input, err: File::NULL))
     input.close

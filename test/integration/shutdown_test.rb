@@ -16,7 +16,8 @@ class ShutdownTest < Minitest::Test
     # Locks what it has locked, and keeps Ruby's lock meanwhile.
     module Deadlock
       def self.enter
-        lock = Fiddle::Function.new(Fiddle.dlopen(nil)["pthread_mutex_lock"], [Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT, need_gvl: true)
+        lock = Fiddle::Function.new(Fiddle.dlopen(nil)["pthread_mutex_lock"],
+                                    [Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT, need_gvl: true)
         mutex = Fiddle::Pointer.malloc(128)
         mutex[0, 128] = "\0" * 128
         2.times { lock.call(mutex) }
@@ -73,7 +74,9 @@ class ShutdownTest < Minitest::Test
       with_request("/#{kind}", drain_seconds: 0.2) do |server|
         server.signal(:TERM)
         assert_equal 75, server.wait_until_ended.exitstatus
-        assert_match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ERROR \[\d+\] The drain took longer than 0\.2 s, and the server did not end within 1 s more: ending the process, exit status 75/, server.log)
+        time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/
+        late = /The drain took longer than 0\.2 s, and the server did not end within 1 s more/
+        assert_match(/^#{time} ERROR \[\d+\] #{late}: ending the process, exit status 75/, server.log)
       end
     end
 
@@ -163,9 +166,13 @@ class ShutdownTest < Minitest::Test
 
   # They held a stop for all of drain_seconds, which then ended with status 75.
   def test_event_streams_end_at_once_when_the_server_drains
-    { "run App" => "rb", "use(Class.new { def initialize(app) = @app = app; def call(env) = @app.call(env) })\nrun App" => "ru" }.each do |last, extension|
-      ElahServer.start("require 'elah/api'\n#{STREAMS}#{last}", extension: ".#{extension}", drain_seconds: 3600) do |server|
-        streams = %w[/events /events /posts /news].map { |path| HttpClient.new(server.url).write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
+    middleware = "Class.new { def initialize(app) = @app = app; def call(env) = @app.call(env) }"
+    { "run App" => "rb", "use(#{middleware})\nrun App" => "ru" }.each do |last, extension|
+      app = "require 'elah/api'\n#{STREAMS}#{last}"
+      ElahServer.start(app, extension: ".#{extension}", drain_seconds: 3600) do |server|
+        streams = %w[/events /events /posts /news].map do |path|
+          HttpClient.new(server.url).write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n")
+        end
         streams.each { |stream| assert_equal 200, stream.read_head.status }
         streams.first(3).each(&:read_chunk)
         server.signal(:TERM)

@@ -27,7 +27,9 @@ class SinkDestinationsTest < SinkCase
     end
 
     def test_a_batch_that_comes_twice_as_a_whole_changes_nothing
-      batch = Array.new(20) { |n| Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}})) }
+      batch = Array.new(20) do |n|
+        Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}}))
+      end
       2.times { destination.deliver(batch + batch.first(3)) }
       assert_equal 20, rows.size
     end
@@ -74,12 +76,17 @@ class SinkDestinationsTest < SinkCase
 
     def destination = @table
 
-    def rows = @sql.rows("SELECT id, data FROM events").map { |id, data| [id, data.is_a?(Hash) ? data : JSON.parse(data)] }
+    def rows
+      @sql.rows("SELECT id, data FROM events").map { |id, data| [id, data.is_a?(Hash) ? data : JSON.parse(data)] }
+    end
 
     def test_columns_of_ones_own
       @sql.execute("DROP TABLE IF EXISTS visits")
       @sql.execute("CREATE TABLE visits (id char(36) PRIMARY KEY, path varchar(5), n integer)")
-      visits = sink(to: Elah::Sink::SQLTable.new(@sql, "visits", columns: %w[path n]) { |event| event.data.values_at("path", "n") })
+      table = Elah::Sink::SQLTable.new(@sql, "visits", columns: %w[path n]) do |event|
+        event.data.values_at("path", "n")
+      end
+      visits = sink(to: table)
       visits.push_all([{ path: "/a", n: 1 }, { path: "/too long", n: 2 }, { path: "/b", n: 3 }], durability: :disk)
       assert visits.flush(wait_seconds: 60)
       assert_equal [["/a", 1], ["/b", 3]], @sql.rows("SELECT path, n FROM visits ORDER BY n")
@@ -327,14 +334,20 @@ class SinkDestinationsTest < SinkCase
 
     def rows
       state = JSON.parse(@nats.request([["$JS.API.STREAM.INFO.#{@name}", {}, ""]]).first).fetch("state")
-      messages = (1..state["messages"]).map { |number| JSON.parse(@nats.request([["$JS.API.STREAM.MSG.GET.#{@name}", {}, %({"seq":#{number}})]]).first)["message"] }
-      messages.map { |message| [message["hdrs"].unpack1("m")[/Nats-Msg-Id: (\S+)/, 1], JSON.parse(message["data"].unpack1("m"))] }
+      messages = (1..state["messages"]).map do |number|
+        JSON.parse(@nats.request([["$JS.API.STREAM.MSG.GET.#{@name}", {}, %({"seq":#{number}})]]).first)["message"]
+      end
+      messages.map do |message|
+        id = message["hdrs"].unpack1("m")[/Nats-Msg-Id: (\S+)/, 1]
+        [id, JSON.parse(message["data"].unpack1("m"))]
+      end
     end
 
     def test_a_subject_that_no_stream_takes_and_a_wrong_password_are_said_in_words
       nobody = Elah::Sink::JetStream.new(server.url, stream: "NOBODY")
       event = Elah::Sink::Event.new("x" * 16, +"", 0, true, +"{}")
-      assert_match(/No NATS stream accepts the subject NOBODY/, assert_raises(Elah::Unavailable) { nobody.deliver([event]) }.message)
+      error = assert_raises(Elah::Unavailable) { nobody.deliver([event]) }
+      assert_match(/No NATS stream accepts the subject NOBODY/, error.message)
       wrong = Elah::Sink::JetStream.new(server.url.sub("secret", "wrong"), stream: "NOBODY")
       error = assert_raises(Elah::Unavailable) { wrong.deliver([event]) }
       assert_match(/Authorization Violation/i, error.message)
@@ -350,7 +363,12 @@ class SinkDestinationsTest < SinkCase
   # Bad days of JetStream beside a server that is gone.
   class JetStreamBadDaysTest < SinkDestinationsTest
     def stream(url, name, **options) = Elah::Sink::JetStream.new(url, stream: name, **options)
-    def batch(count) = Array.new(count) { |n| Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}})) }
+
+    def batch(count)
+      Array.new(count) do |n|
+        Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}}))
+      end
+    end
 
     def stored(server, name)
       connection = Elah::Sink::NATSConnection.new(server.url, ca_file: server.ca_file)
@@ -408,11 +426,13 @@ class SinkDestinationsTest < SinkCase
       stream(server.url, "TLS", ca_file: server.ca_file).create.deliver(batch(3))
       stream(server.url.sub("tls:", "nats:"), "TLS", ca_file: server.ca_file).deliver(batch(5))
       assert_equal 5, stored(server, "TLS")
-      assert_match(/TLS failed: .*certificate verify failed/, assert_raises(Elah::Unavailable) { stream(server.url, "TLS").deliver(batch(1)) }.message)
+      error = assert_raises(Elah::Unavailable) { stream(server.url, "TLS").deliver(batch(1)) }
+      assert_match(/TLS failed: .*certificate verify failed/, error.message)
       elsewhere = server.url.sub("127.0.0.1", "127.0.0.2")
       assert_raises(Elah::Unavailable) { stream(elsewhere, "TLS", ca_file: server.ca_file).deliver(batch(1)) }
       plain = Servers::NATS.start
-      assert_match(/it has no TLS/, assert_raises(Elah::Unavailable) { stream(plain.url.sub("nats:", "tls:"), "TLS").deliver(batch(1)) }.message)
+      error = assert_raises(Elah::Unavailable) { stream(plain.url.sub("nats:", "tls:"), "TLS").deliver(batch(1)) }
+      assert_match(/it has no TLS/, error.message)
     ensure
       [server, plain].compact.each(&:remove)
     end

@@ -13,8 +13,8 @@ class SinkKillTest < Minitest::Test
 
   APP = <<~'RUBY'
     SQL = Elah::SQL.new(ENV.fetch("DATABASE"), connections_max: 2, connect_seconds: 2, query_seconds: 2)
-    EVENTS = Elah::Sink.new("events", to: Elah::Sink::SQLTable.new(SQL, "events"), retry_seconds: 0.01, retry_max_seconds: 0.2,
-                                      adopt_seconds: 0.1, batch_events_max: 100)
+    EVENTS = Elah::Sink.new("events", to: Elah::Sink::SQLTable.new(SQL, "events"), retry_seconds: 0.01,
+                                      retry_max_seconds: 0.2, adopt_seconds: 0.1, batch_events_max: 100)
 
     class App < Elah::API
       helpers Elah::Sink::Preference

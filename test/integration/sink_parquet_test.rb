@@ -12,7 +12,9 @@ class SinkParquetTest < SinkCase
 
   def archive = File.join(@folder, "archive")
 
-  def query(what) = DuckDB.query(what.sub("ARCHIVE", "read_parquet('#{archive}/**/*.parquet', hive_partitioning = true)"))
+  def query(what)
+    DuckDB.query(what.sub("ARCHIVE", "read_parquet('#{archive}/**/*.parquet', hive_partitioning = true)"))
+  end
 
   def paths = Dir.glob("**/*.parquet", base: archive).sort
 
@@ -36,9 +38,11 @@ class SinkParquetTest < SinkCase
     assert_equal [[early.ids.first, "shop", "2026-11-21 13:59:59.25+00", 13, "Grüße \u{1F600}", nil],
                   [early.ids.last, "shop", "2026-11-21 13:59:59.25+00", 13, nil, "b'\\xffraw'"],
                   [late.id, "", "2026-11-21 14:00:00+00", 14, nil, nil]],
-                 query("SELECT id, stream, accepted_at::VARCHAR, hour, data->>'$.text', bytes FROM ARCHIVE ORDER BY hour, bytes IS NOT NULL")
+                 query("SELECT id, stream, accepted_at::VARCHAR, hour, data->>'$.text', bytes FROM ARCHIVE " \
+                       "ORDER BY hour, bytes IS NOT NULL")
     assert_equal %w[UUID VARCHAR TIMESTAMP\ WITH\ TIME\ ZONE JSON BLOB DATE BIGINT],
-                 query("SELECT column_type FROM (DESCRIBE SELECT id, stream, accepted_at, data, bytes, day, hour FROM ARCHIVE)").flatten
+                 query("SELECT column_type FROM " \
+                       "(DESCRIBE SELECT id, stream, accepted_at, data, bytes, day, hour FROM ARCHIVE)").flatten
   end
 
   def test_columns_of_ones_own_are_typed_and_what_does_not_fit_is_parked
@@ -51,7 +55,8 @@ class SinkParquetTest < SinkCase
     assert_equal [["/a", 1, 0.5, true, "2026-11-21 12:00:00.123456+00"],
                   ["/b", -2**63, 2.0, false, "1970-01-01 00:00:00.5+00"], [nil] * 5],
                  query("SELECT path, n, seconds, ok, \"at\"::VARCHAR FROM ARCHIVE ORDER BY path")
-    assert_equal ["The column at holds time values; \"2026-02-30T12:00:00Z\" is not one.", "The column n holds integer values; 9223372036854775808 is not one.",
+    assert_equal ["The column at holds time values; \"2026-02-30T12:00:00Z\" is not one.",
+                  "The column n holds integer values; 9223372036854775808 is not one.",
                   "The column path holds text values; 7 is not one."], events.dead_letters.map(&:reason).sort
     assert_equal [6, 3, 0, 3], account(events)
   end
@@ -133,12 +138,14 @@ class SinkParquetTest < SinkCase
   def test_a_full_disk_is_waited_for
     FileUtils.mkdir_p(archive)
     mount = 'mount -t tmpfs -o size=256k tmpfs "$0" && exec "$@"'
-    skip "this user may not mount" unless system("unshare", "--mount", "sh", "-c", mount, archive, "true", err: File::NULL)
+    may_mount = system("unshare", "--mount", "sh", "-c", mount, archive, "true", err: File::NULL)
+    skip "this user may not mount" unless may_mount
     lines, status = StoreProcess.run(<<~'RUBY', @folder, under: ["unshare", "--mount", "sh", "-c", mount, archive])
       archive = File.join(ARGV[0], "archive")
       File.write(File.join(archive, "filler"), "x" * 200_000)
       files = Elah::Sink::ParquetFiles.new(archive)
-      events = Elah::Sink.new("events", to: files, folder: File.join(ARGV[0], "sink"), retry_seconds: 0.01, retry_max_seconds: 0.02)
+      events = Elah::Sink.new("events", to: files, folder: File.join(ARGV[0], "sink"),
+                                        retry_seconds: 0.01, retry_max_seconds: 0.02)
       events.push("x" + Random.new(1).bytes(100_000), durability: :disk)
       Thread.pass until events.health.failures > 2
       say events.health.error
@@ -166,9 +173,9 @@ class SinkParquetTest < SinkCase
   end
 
   def test_wrong_columns_are_refused_at_once
-    { { "a b" => :text } => "not a name", { "n" => :number } => "kind of a column", { "id" => :text } => "column id exists",
-      { "n" => :text, n: :integer } => "column n exists", { day: :text } => "column day exists",
-      { hour: :integer } => "column hour exists" }.each do |columns, words|
+    { { "a b" => :text } => "not a name", { "n" => :number } => "kind of a column",
+      { "id" => :text } => "column id exists", { "n" => :text, n: :integer } => "column n exists",
+      { day: :text } => "column day exists", { hour: :integer } => "column hour exists" }.each do |columns, words|
       assert_match(/#{words}/, assert_raises(Elah::OptionError) { files(columns: columns) }.message)
     end
   end
@@ -181,7 +188,8 @@ class SinkParquetTest < SinkCase
     folder = ARGV.fetch(0)
     told = File.open(File.join(folder, "told"), "a")
     files = Elah::Sink::ParquetFiles.new(File.join(folder, "archive"))
-    events = Elah::Sink.new("events", to: files, folder: File.join(folder, "killed"), linger_seconds: 0.0, batch_events_max: 7)
+    events = Elah::Sink.new("events", to: files, folder: File.join(folder, "killed"),
+                                      linger_seconds: 0.0, batch_events_max: 7)
     loop do
       ids = events.push_all(Array.new(10) { |n| { n: n, text: "x" * 500 } }, durability: :delivered).ids
       told.syswrite(ids.join("\n") + "\n")

@@ -11,7 +11,8 @@ class SinkRequestsServingTest < Minitest::Test
 
   APP = <<~'RUBY'
     SEEN = []
-    EVENTS = Elah::Sink.new("events", event_bytes_max: 16_384, journal_bytes_max: 98_304, retry_max_seconds: 0.05) do |batch|
+    EVENTS = Elah::Sink.new("events", event_bytes_max: 16_384, journal_bytes_max: 98_304,
+                                      retry_max_seconds: 0.05) do |batch|
       raise Elah::Unavailable, "gone" if File.exist?("gone")
 
       batch.each { |event| SEEN << { id: event.id, stream: event.stream, data: event.data } }
@@ -64,7 +65,9 @@ class SinkRequestsServingTest < Minitest::Test
     end
   end
 
-  def post(server, path, body) = server.request("POST", path, body: body, headers: { "Content-Type" => "application/json" })
+  def post(server, path, body)
+    server.request("POST", path, body: body, headers: { "Content-Type" => "application/json" })
+  end
 
   LINES = ["X-Odd: caf\xE9".b, "X-Two: 1", "Cookie: a=1", "X-Two: 2", "Cookie: b=2", "Authorization: Basic x"].freeze
   HEADERS = { "host" => "h", "x-odd" => "caf\uFFFD", "x-two" => "1, 2" }.freeze
@@ -74,7 +77,8 @@ class SinkRequestsServingTest < Minitest::Test
       %w[/all?q=1 /except?a=%C3%BC /only].each { |target| assert_equal 200, get(server, target, *LINES).status }
       all, except, only = server.get("/seen").json
       assert_equal({ **HEADERS, "cookie" => "a=1; b=2", "authorization" => "Basic x" }, all["data"]["headers"])
-      assert_equal({ "site" => "shop", "path" => "/all", "headers" => all["data"]["headers"], "params" => { "q" => "1" } }, all["data"])
+    assert_equal({ "site" => "shop", "path" => "/all", "headers" => all["data"]["headers"],
+                   "params" => { "q" => "1" } }, all["data"])
       assert_equal [HEADERS, { "a" => "ü" }], except["data"].values_at("headers", "params")
       assert_equal ["web", "0190d3c0-0000-7000-8000-000000000001"], except.values_at("stream", "id")
       assert_equal({ "host" => "h", "x-two" => "1, 2" }, only["data"]["headers"])
@@ -105,7 +109,10 @@ class SinkRequestsServingTest < Minitest::Test
   # All that wait share syncs, and each gets its own response.
   def test_many_clients_that_wait_for_the_disk
     with_server do |server|
-      ids = Array.new(20) { |n| Thread.new { Array.new(5) { |m| post(server, "/disk", %({"n":#{(n * 5) + m}})).json["id"] } } }.flat_map(&:value)
+      threads = Array.new(20) do |n|
+        Thread.new { Array.new(5) { |m| post(server, "/disk", %({"n":#{(n * 5) + m}})).json["id"] } }
+      end
+      ids = threads.flat_map(&:value)
       events = server.get("/seen").json
       assert_equal ids.sort, events.map { |event| event["id"] }.sort
       assert_equal (0...100).to_a, events.map { |event| event["data"]["params"]["n"] }.sort

@@ -13,7 +13,8 @@ class SinkServingTest < Minitest::Test
 
   APP = <<~'RUBY'
     Elah.config # as a script that asks for it early
-    EVENTS = Elah::Sink.new("events", event_bytes_max: 4096, journal_bytes_max: 65_536, retry_max_seconds: 0.05, adopt_seconds: 0.05) do |batch|
+    EVENTS = Elah::Sink.new("events", event_bytes_max: 4096, journal_bytes_max: 65_536,
+                                      retry_max_seconds: 0.05, adopt_seconds: 0.05) do |batch|
       raise Elah::Unavailable, "gone" if File.exist?("gone")
       batch.each { |event| raise ArgumentError, "no number" unless event["n"] }
       File.write("delivered", batch.map { |event| "#{event["n"]}\n" }.join, mode: "a")
@@ -118,7 +119,9 @@ class SinkServingTest < Minitest::Test
     @server = ElahServer.start(APP, data: @data, workers: 2)
     FileUtils.touch(file("gone"))
     answered = Array.new(20) { |n| n if post({ n: n }).status == 202 }.compact
-    wait_until("both workers have a journal") { Dir.children(File.join(@data, "sinks/events")).grep(/journal/).size >= 2 }
+    wait_until("both workers have a journal") do
+      Dir.children(File.join(@data, "sinks/events")).grep(/journal/).size >= 2
+    end
     victim = File.read("/proc/#{@server.pid}/task/#{@server.pid}/children").split.first.to_i
     Process.kill(:KILL, victim)
     FileUtils.rm(file("gone"))

@@ -32,9 +32,12 @@ class SinkSyncTest < Minitest::Test
     RUBY
     assert status.success?, lines.join("\n")
     assert_equal ["opened", *["met disk"] * 6], lines
-    steps = calls.drop_while { |call| !call.include?("opened") }.drop(1).slice_after(/met disk/).select { |step| step.last.include?("met disk") }
+    steps = calls.drop_while { |call| !call.include?("opened") }.drop(1).slice_after(/met disk/)
+                 .select { |step| step.last.include?("met disk") }
     assert_equal 6, steps.size
-    steps.each { |step| assert step.any? { |call| SYNCED.match?(call) }, "no sync before a receipt:\n#{step.join("\n")}" }
+    steps.each do |step|
+      assert step.any? { |call| SYNCED.match?(call) }, "no sync before a receipt:\n#{step.join("\n")}"
+    end
     assert steps.first.any? { |call| FOLDER_SYNCED.match?(call) }, "the name of the segment is on the disk too"
   end
 
@@ -84,7 +87,8 @@ class SinkSyncTest < Minitest::Test
     lines = on_tmpfs(2, <<~RUBY)
       delivered = 0
       gone = true
-      events = Elah::Sink.new("events", folder: ARGV[0], event_bytes_max: 4096, journal_bytes_max: 4 * 1024**2, retry_max_seconds: 0.01) do |batch|
+      events = Elah::Sink.new("events", folder: ARGV[0], event_bytes_max: 4096, journal_bytes_max: 4 * 1024**2,
+                                        retry_max_seconds: 0.01) do |batch|
         raise Elah::Unavailable, "gone" if gone
         delivered += batch.size
       end
@@ -111,8 +115,10 @@ class SinkSyncTest < Minitest::Test
   # The lines of a script whose sink is on a disk of so many megabytes, of which a file fills a part.
   def on_tmpfs(megabytes, script)
     FileUtils.mkdir_p(@dir)
-    mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && mkdir "$1/store" && head -c 500000 /dev/zero > "$1/filler" && shift && exec "$@"'
-    skip "this user may not mount" unless system("unshare", "--mount", "sh", "-c", mount, "1m", @dir, "true", err: File::NULL)
+    mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && mkdir "$1/store" && ' \
+            'head -c 500000 /dev/zero > "$1/filler" && shift && exec "$@"'
+    may_mount = system("unshare", "--mount", "sh", "-c", mount, "1m", @dir, "true", err: File::NULL)
+    skip "this user may not mount" unless may_mount
     lines, status = StoreProcess.run(script, File.join(@dir, "store"),
                                      under: ["unshare", "--mount", "sh", "-c", mount, "#{megabytes}m", @dir])
     assert status.success?, "#{status}:\n#{lines.join("\n")}"

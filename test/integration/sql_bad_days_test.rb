@@ -52,14 +52,20 @@ module SQLBadDays
     sql = client
     ticks = 0
     taken = measure do
-      in_fibers(11) { |number| number == 10 ? 10.times { ticks += 1 if @admin.value("SELECT 1") } : sql.query(sleep_sql(1)) }
+      in_fibers(11) do |number|
+        number == 10 ? 10.times { ticks += 1 if @admin.value("SELECT 1") } : sql.query(sleep_sql(1))
+      end
     end
     assert_operator taken, :<, 8, "one after the other takes 10 s"
     assert_equal 10, ticks
   end
 
   def test_a_server_that_has_no_connection_left_is_unavailable
-    settings = server.is_a?(Servers::PostgreSQL) ? { "max_connections" => 5, "superuser_reserved_connections" => 1 } : { "max-connections" => 10 }
+    settings = if server.is_a?(Servers::PostgreSQL)
+                 { "max_connections" => 5, "superuser_reserved_connections" => 1 }
+               else
+                 { "max-connections" => 10 }
+               end
     server.class.start(settings: settings) do |small|
       sql = Elah::SQL.new(small.url, connections_max: 16)
       outcomes = in_fibers(16) { outcome { sql.query(sleep_sql(0.5)) } }
@@ -232,7 +238,9 @@ module SQLBadDays
   def test_what_the_server_refuses_leaves_the_connection_in_use
     sql = client(connections_max: 1)
     id = sql.value(connection_id_sql)
-    { "SELECT nothing FROM things" => /nothing/, "SELEC 1" => /SELEC/i, "SELECT * FROM nowhere" => /nowhere/ }.each do |statement, named|
+    { "SELECT nothing FROM things" => /nothing/,
+      "SELEC 1" => /SELEC/i,
+      "SELECT * FROM nowhere" => /nowhere/ }.each do |statement, named|
       error = assert_raises(Elah::SQL::SyntaxError) { sql.query(statement) }
       assert_equal "syntax_error", error.code
       assert_match(/\A42/, error.sqlstate)

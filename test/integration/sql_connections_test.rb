@@ -6,7 +6,8 @@ require_relative "../support/sql_case"
 module SQLConnections
   def test_a_unix_socket_does_as_well
     sql = client(server.socket_url)
-    assert_equal [1, "a"], [sql.execute("INSERT INTO things (name) VALUES (?)", "a").affected_rows, @admin.value("SELECT name FROM things")]
+    assert_equal [1, "a"], [sql.execute("INSERT INTO things (name) VALUES (?)", "a").affected_rows,
+                            @admin.value("SELECT name FROM things")]
     assert_includes sql.server, server.folder
     impatient = client(server.socket_url, query_seconds: 0.2)
     assert_raises(Elah::QueryTimeout) { impatient.value(sleep_sql(60)) }
@@ -14,7 +15,9 @@ module SQLConnections
   end
 
   def test_a_unix_socket_that_is_not_there
-    error = assert_raises(Elah::Unavailable) { client(server.socket_url.sub(server.folder, "/nowhere")).value("SELECT 1") }
+    error = assert_raises(Elah::Unavailable) do
+      client(server.socket_url.sub(server.folder, "/nowhere")).value("SELECT 1")
+    end
     assert_match(%r{\A/nowhere/.*cannot be reached}, error.message)
     refute_includes error.message, "secret"
   end
@@ -54,7 +57,8 @@ module SQLConnections
 
   def test_encryption_is_what_the_url_asks_for
     server.class.start(tls: true) do |secure|
-      { "require" => true, "prefer" => true, "disable" => false, "verify-full&sslrootcert=#{secure.ca_file}" => true }.each do |mode, is_encrypted|
+      { "require" => true, "prefer" => true, "disable" => false,
+        "verify-full&sslrootcert=#{secure.ca_file}" => true }.each do |mode, is_encrypted|
         sql = Elah::SQL.new("#{secure.url}?sslmode=#{mode}")
         assert_equal is_encrypted, encrypted?(sql), mode
         sql.close

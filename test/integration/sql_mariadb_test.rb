@@ -43,13 +43,15 @@ class SQLMariaDBTest < Minitest::Test
   def test_a_procedure_that_leaves_a_transaction_open_leaves_it_to_nobody
     @admin.execute("CREATE PROCEDURE leaves() BEGIN START TRANSACTION; INSERT INTO things (name) VALUES ('left'); END")
     sql = client(connections_max: 1)
-    assert_match(/left a transaction open, which is rolled back/, assert_raises(Elah::SQL::Error) { sql.execute("CALL leaves()") }.message)
+    error = assert_raises(Elah::SQL::Error) { sql.execute("CALL leaves()") }
+    assert_match(/left a transaction open, which is rolled back/, error.message)
     sql.execute(INSERT, "a")
     assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten
   end
 
   def test_a_procedure_that_fails_in_its_transaction_leaves_it_to_nobody
-    @admin.execute("CREATE PROCEDURE fails() BEGIN START TRANSACTION; INSERT INTO things (name) VALUES ('left'); SELECT missing; END")
+    @admin.execute("CREATE PROCEDURE fails() BEGIN START TRANSACTION; " \
+                   "INSERT INTO things (name) VALUES ('left'); SELECT missing; END")
     sql = client(connections_max: 1)
     assert_raises(Elah::SQL::SyntaxError) { sql.execute("CALL fails()") }
     sql.execute(INSERT, "a")

@@ -12,14 +12,16 @@ class SQLPostgreSQLTest < Minitest::Test
   def test_arrays_go_both_ways
     row = sql.first("SELECT ?::int[] AS i, ?::text[] AS t, '{{1,2},{3,4}}'::bigint[] AS nested, '{}'::text[] AS none",
                     [1, nil, 3], ["a,b", "c\"d\\", nil, "NULL"])
-    assert_equal({ "i" => [1, nil, 3], "t" => ["a,b", "c\"d\\", nil, "NULL"], "nested" => [[1, 2], [3, 4]], "none" => [] }, row)
+    assert_equal({ "i" => [1, nil, 3], "t" => ["a,b", "c\"d\\", nil, "NULL"], "nested" => [[1, 2], [3, 4]],
+                   "none" => [] }, row)
     assert_equal 2, sql.value("SELECT count(*) FROM generate_series(1, 9) n WHERE n = ANY(?)", [2, 3, 30])
   end
 
   def test_types_of_its_own
     id = "0b21b5e5-6f0b-4d0e-9d1c-2f1e3d4c5b6a"
-    row = sql.first("SELECT ?::uuid AS u, '12:34:56.5'::time AS t, 'infinity'::timestamptz AS i, '-infinity'::date AS o, ?::json AS j, " \
-                    "1.5::real AS r, 'NaN'::numeric AS n", id, [1, { "a" => nil }])
+    row = sql.first("SELECT ?::uuid AS u, '12:34:56.5'::time AS t, 'infinity'::timestamptz AS i, " \
+                    "'-infinity'::date AS o, ?::json AS j, 1.5::real AS r, 'NaN'::numeric AS n",
+                    id, [1, { "a" => nil }])
     assert_equal [id, "12:34:56.500000", Float::INFINITY, -Float::INFINITY, [1, { "a" => nil }], 1.5],
                  row.values.first(6)
     assert_predicate row["n"], :nan?

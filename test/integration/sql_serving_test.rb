@@ -38,7 +38,9 @@ module SQLServing
 
   def test_a_crowd_behind_a_pool_is_served_in_turn_and_nobody_else_waits
     serve do |elah|
-      clients = Array.new(300) { |number| HttpClient.new(elah.url).tap { |one| one.write(head(sleeping_path(0.01, number))) } }
+      clients = Array.new(300) do |number|
+        HttpClient.new(elah.url).tap { |one| one.write(head(sleeping_path(0.01, number))) }
+      end
       assert_equal "free", elah.get("/free").json
       assert_operator elah.get("/status").json["waiting"], :<=, 2, "the crowd waits before the gate, without a fiber"
       assert_equal [200], clients.map { |one| one.read_answer.status }.uniq

@@ -14,7 +14,10 @@ module SQLStatements
     assert_equal [[1, "a"], [2, "b"]], sql.rows("SELECT id, name FROM things ORDER BY id")
     assert_equal({ "name" => "b" }, sql.first("SELECT name FROM things WHERE id = ?", 2))
     assert_equal "b", sql.value("SELECT name FROM things WHERE id = ?", 2)
-    assert_equal [[], [], nil, nil], %i[query rows first value].map { |shape| sql.public_send(shape, "SELECT name FROM things WHERE id = ?", 3) }
+    missing = %i[query rows first value].map do |shape|
+      sql.public_send(shape, "SELECT name FROM things WHERE id = ?", 3)
+    end
+    assert_equal [[], [], nil, nil], missing
     assert_equal 2, sql.execute("UPDATE things SET name = name").affected_rows, "rows that were found, changed or not"
   end
 
@@ -27,10 +30,11 @@ module SQLStatements
   def test_values_come_back_as_they_were
     sql = client
     types = server.is_a?(Servers::PostgreSQL) ? %w[bytea timestamptz jsonb] : %w[blob datetime(6) json]
-    sql.execute("CREATE TABLE IF NOT EXISTS typed (n bigint, f double precision, d numeric(40, 10), b boolean, t text, " \
-                "raw #{types[0]}, at #{types[1]}, day date, j #{types[2]})")
-    values = { "n" => -(2**63), "f" => 0.1, "d" => BigDecimal("-123456789012345678901234567890.0000000001"), "b" => true, "t" => "Grüße 🪨 \\ ' \" ?",
-               "raw" => (0..255).map(&:chr).join.b, "at" => Time.utc(1969, 12, 31, 23, 59, 59, 999_999), "day" => Date.new(1, 1, 1),
+    sql.execute("CREATE TABLE IF NOT EXISTS typed (n bigint, f double precision, d numeric(40, 10), b boolean, " \
+                "t text, raw #{types[0]}, at #{types[1]}, day date, j #{types[2]})")
+    values = { "n" => -(2**63), "f" => 0.1, "d" => BigDecimal("-123456789012345678901234567890.0000000001"),
+               "b" => true, "t" => "Grüße 🪨 \\ ' \" ?", "raw" => (0..255).map(&:chr).join.b,
+               "at" => Time.utc(1969, 12, 31, 23, 59, 59, 999_999), "day" => Date.new(1, 1, 1),
                "j" => { "a" => [1, nil, "ü"] } }
     insert = "INSERT INTO typed (#{values.keys.join(', ')}) VALUES (#{(['?'] * values.size).join(', ')})"
     sql.execute(insert, *values.values)
@@ -91,7 +95,9 @@ module SQLStatements
   def test_errors_of_rows_have_classes_and_show_no_values
     sql = client
     sql.execute("INSERT INTO things (name) VALUES (?)", "secret-name")
-    error = assert_raises(Elah::SQL::UniqueViolation) { sql.execute("INSERT INTO things (name) VALUES (?)", "secret-name") }
+    error = assert_raises(Elah::SQL::UniqueViolation) do
+      sql.execute("INSERT INTO things (name) VALUES (?)", "secret-name")
+    end
     assert_equal "unique_violation", error.code
     assert_match(/\A23/, error.sqlstate)
     refute_match(/secret-name/, error.message)

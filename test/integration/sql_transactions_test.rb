@@ -8,7 +8,9 @@ module SQLTransactions
   def test_two_transactions_that_wait_for_each_other_are_told
     sql = client
     2.times { |number| sql.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
-    outcomes = deadlock(sql) { |tx, mine, other| tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other) }
+    outcomes = deadlock(sql) do |tx, mine, other|
+      tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other)
+    end
     assert_equal [:done, "serialization_failure"], codes(outcomes)
   end
 
@@ -29,13 +31,16 @@ module SQLTransactions
     sql.transaction do |tx|
       tx.execute(insert, "a")
       tx.transaction { tx.execute(insert, "b") }
-      assert_raises(Elah::SQL::UniqueViolation) { tx.transaction { tx.execute(insert, "c") && tx.execute(insert, "a") } }
+      assert_raises(Elah::SQL::UniqueViolation) do
+        tx.transaction { tx.execute(insert, "c") && tx.execute(insert, "a") }
+      end
       assert_raises(RuntimeError) { tx.transaction { tx.transaction { tx.execute(insert, "d") } and raise } }
     end
     assert_equal %w[a b], sql.rows("SELECT name FROM things ORDER BY id").flatten
   end
 
-  # PostgreSQL replies to COMMIT with success after a failed statement, although it rolls back. MariaDB undoes that statement alone.
+  # PostgreSQL replies to COMMIT with success after a failed statement, although it rolls back. MariaDB undoes that
+  # statement alone.
   def test_a_transaction_that_the_server_rolled_back_is_never_said_to_be_committed
     sql = client
     insert = "INSERT INTO things (name) VALUES (?)"
@@ -48,7 +53,8 @@ module SQLTransactions
     if sql.postgres?
       assert_instance_of Elah::SQL::RolledBack, error
       assert_equal %w[transaction_rolled_back 23505], [error.code, error.sqlstate]
-      assert_match(/has rolled the transaction back: a statement failed with 23505: .* In: INSERT INTO things/, error.message)
+      assert_match(/has rolled the transaction back: a statement failed with 23505: .* In: INSERT INTO things/,
+                   error.message)
     else
       assert_equal :done, error
     end
@@ -237,7 +243,8 @@ module SQLTransactions
   def codes(outcomes) = outcomes.map { |one| one == :done ? one : one.code }.sort_by(&:to_s)
 
   def assert_refused(&block)
-    assert_match(/begins and ends transactions itself: use `transaction`/, assert_raises(Elah::SQL::Error, &block).message)
+    error = assert_raises(Elah::SQL::Error, &block)
+    assert_match(/begins and ends transactions itself: use `transaction`/, error.message)
   end
 
   # Runs a block in a fiber that it can cancel while it runs.

@@ -142,7 +142,11 @@ class StatsDestinationsTest < Minitest::Test
     def ids
       nats = Elah::Sink::NATSConnection.new(server.url)
       count = JSON.parse(nats.request([["$JS.API.STREAM.INFO.stats_events", {}, ""]]).first).fetch("state")["messages"]
-      (1..count).map { |number| JSON.parse(nats.request([["$JS.API.STREAM.MSG.GET.stats_events", {}, %({"seq":#{number}})]]).first)["message"]["hdrs"].unpack1("m")[/Nats-Msg-Id: (\S+)/, 1] }
+      (1..count).map do |number|
+        request = ["$JS.API.STREAM.MSG.GET.stats_events", {}, %({"seq":#{number}})]
+        headers = JSON.parse(nats.request([request]).first)["message"]["hdrs"].unpack1("m")
+        headers[/Nats-Msg-Id: (\S+)/, 1]
+      end
     ensure
       nats.close
     end

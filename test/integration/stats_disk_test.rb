@@ -46,7 +46,11 @@ class StatsDiskTest < Minitest::Test
     calls = traced("-e", "trace=fdatasync,write,writev,sendto,sendmsg") do |server|
       server.process.connect do |client|
         3.times { assert_equal "disk", client.request("GET", "/stats?path=/a", headers: DISK).json["durability"] }
-        3.times { assert_equal "disk", client.request("POST", "/stats", headers: { "Content-Type" => "application/json", **DISK }, body: '{"path":"/b"}').json["durability"] }
+        3.times do
+          answer = client.request("POST", "/stats", headers: { "Content-Type" => "application/json", **DISK },
+                                                    body: '{"path":"/b"}')
+          assert_equal "disk", answer.json["durability"]
+        end
         assert_equal "disk", client.request("GET", "/stats?n[]=1", headers: DISK).json["durability"],
                      "of the ordinary way too"
       end
@@ -59,7 +63,11 @@ class StatsDiskTest < Minitest::Test
   def test_requests_share_syncs
     calls = traced("-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_exit=10000") do |server|
       clients = Array.new(16) do
-        Thread.new { server.process.connect { |client| 20.times { assert_equal "disk", client.request("GET", "/stats", headers: DISK).json["durability"] } } }
+        Thread.new do
+          server.process.connect do |client|
+            20.times { assert_equal "disk", client.request("GET", "/stats", headers: DISK).json["durability"] }
+          end
+        end
       end
       clients.each(&:join)
     end

@@ -65,10 +65,13 @@ class StatsKillTest < Minitest::Test
   # Sends until it is told to stop. What was not answered is sent again with the same ids, as a client does.
   def send_batches(number, random)
     (1..).each do |n|
-      batch = Array.new(random.rand(1..5)) { |k| { id: "#{number}-#{n}-#{k}", path: "/#{number}", event: random.rand(20).zero? ? "Bad" : "Good" } }
+      batch = Array.new(random.rand(1..5)) do |k|
+        { id: "#{number}-#{n}-#{k}", path: "/#{number}", event: random.rand(20).zero? ? "Bad" : "Good" }
+      end
       begin
         answer = @server.post("/stats/batch", batch, headers: { "Prefer" => PREFERENCES[random.rand(3)] })
-        answer.status == 200 || answer.status == 422 ? batch.each { |event| @answered << event } : @failed << answer.body
+        is_answered = [200, 422].include?(answer.status)
+        is_answered ? batch.each { |event| @answered << event } : @failed << answer.body
       rescue SystemCallError, IOError, HttpClient::Closed, HttpClient::Silence
         Thread.pass
         @stopping ? break : retry

@@ -27,7 +27,8 @@ class StatsRailsTest < Minitest::Test
     Dir.mktmpdir do |folder|
       port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
       environment = { "ELAH_DATA" => File.join(folder, "data"), "RUBYLIB" => File.join(ROOT, "lib") }
-      Open3.popen2e(environment, "puma", "--bind", "tcp://127.0.0.1:#{port}", "--threads", "4:4", "--quiet", "--dir", folder, APP) do |_, output, process|
+      command = %W[puma --bind tcp://127.0.0.1:#{port} --threads 4:4 --quiet --dir #{folder} #{APP}]
+      Open3.popen2e(environment, *command) do |_, output, process|
         nil until (line = output.gets).nil? || line.include?("Use Ctrl-C")
         assert line, "Puma ended before it listened"
         assert_collects("tcp://127.0.0.1:#{port}")
@@ -52,7 +53,9 @@ class StatsRailsTest < Minitest::Test
       assert_equal [207, 1], [mixed.status, mixed.json["accepted"]]
       assert_equal "image/gif", client.request("GET", "/collect/stats/pixel.gif")["content-type"]
       assert_equal 400, client.request("POST", "/collect/stats", headers: JSON_TYPE, body: "{").status
-      wait_until("all are in the sums") { client.request("GET", "/collect/stats/rollups?per=day").json["as_of"] == { "offset" => 4, "queued" => 0 } }
+      wait_until("all are in the sums") do
+        client.request("GET", "/collect/stats/rollups?per=day").json["as_of"] == { "offset" => 4, "queued" => 0 }
+      end
       assert client.request("GET", "/collect/sinks").json["holds"]
       assert_equal "hello", client.request("GET", "/hello").body
     end

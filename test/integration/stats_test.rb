@@ -38,7 +38,8 @@ class StatsTest < Minitest::Test
   end
 
   def test_secrets_and_addresses_are_not_kept
-    secret = { "Cookie" => "session=top", "Authorization" => "Bearer top", "X-Api-Key" => "top", "X-Forwarded-For" => "203.0.113.9", "X-Real-IP" => "203.0.113.9" }
+    secret = { "Cookie" => "session=top", "Authorization" => "Bearer top", "X-Api-Key" => "top",
+               "X-Forwarded-For" => "203.0.113.9", "X-Real-IP" => "203.0.113.9" }
     server.get("/stats", headers: { "User-Agent" => agent, **secret, **DELIVERED })
     refute_match(/top|203\.0\.113/, stored.to_s)
   end
@@ -63,12 +64,15 @@ class StatsTest < Minitest::Test
     assert_equal 200, answer.status
     assert_equal "caf\uFFFD", stored.first["headers"]["x-odd"]
     assert_equal 200, server.get("/stats", headers: { "X-Odd" => "caf\xE9".b }).status
-    ["/stats/batch", "/v1/track"].each { |path| assert_equal 200, server.post(path, { event: "E" }, headers: { "User-Agent" => "caf\xE9".b }).status, path }
+    ["/stats/batch", "/v1/track"].each do |path|
+      assert_equal 200, server.post(path, { event: "E" }, headers: { "User-Agent" => "caf\xE9".b }).status, path
+    end
   end
 
   def test_who_asks_not_to_be_followed_is_not
     [{ "DNT" => "1" }, { "Sec-GPC" => "1" }].each do |wish|
-      answer = server.post("/v1/track", { event: "Seen #{name}", userId: "u", anonymousId: "a", context: { locale: "de" }, properties: { path: "/p" } },
+      answer = server.post("/v1/track", { event: "Seen #{name}", userId: "u", anonymousId: "a",
+                                          context: { locale: "de" }, properties: { path: "/p" } },
                            headers: { "User-Agent" => agent, **wish, **DELIVERED })
       assert_equal 200, answer.status
     end
@@ -77,7 +81,8 @@ class StatsTest < Minitest::Test
     server.post("/v1/track", { event: "Seen #{name}", userId: "u", context: { locale: "de" } },
                 headers: { "User-Agent" => agent, "DNT" => "1" })
     wait_until("it is parked") { server.get("/parked").body.include?("Seen #{name}") }
-    event = server.get("/parked").json["events"].find { |one| one["event"]["params"]["event"] == "Seen #{name}" }["event"]
+    events = server.get("/parked").json["events"].map { |one| one["event"] }
+    event = events.find { |one| one["params"]["event"] == "Seen #{name}" }
     assert_equal [nil, nil, nil], event.values_at("ip", "visitor", "bot")
     assert_equal({ "event" => "Seen #{name}" }, event["params"])
     refute_includes event["headers"].keys, "user-agent"
@@ -98,13 +103,17 @@ class StatsTest < Minitest::Test
   end
 
   def test_an_event_that_is_sent_again_is_there_once
-    2.times { server.post("/stats/batch", [{ id: "order-1 #{name}", path: "/#{name}" }], headers: { "User-Agent" => agent, **DELIVERED }) }
+    2.times do
+      server.post("/stats/batch", [{ id: "order-1 #{name}", path: "/#{name}" }],
+                  headers: { "User-Agent" => agent, **DELIVERED })
+    end
     assert_equal 1, stored.size
     assert_equal 1, server.paths["/#{name}"]
   end
 
   def test_a_batch_says_of_each_event_what_became_of_it
-    lines = [%({"path":"/1"}), "{", "", "[]", %({"id":["x"]}), %({"text":"#{'x' * 1_100_000}"}), %({"path":"/2"})].join("\n")
+    lines = [%({"path":"/1"}), "{", "", "[]", %({"id":["x"]}), %({"text":"#{'x' * 1_100_000}"}),
+             %({"path":"/2"})].join("\n")
     answer = server.post("/stats/batch", lines,
                          headers: { "Content-Type" => "application/x-ndjson", "User-Agent" => agent, **DELIVERED })
     assert_equal 207, answer.status
@@ -118,7 +127,8 @@ class StatsTest < Minitest::Test
   end
 
   def test_a_batch_that_is_none_is_refused_as_a_whole
-    { "[" => [400, "malformed_json"], "[]" => [422, "empty_batch"], "" => [400, "malformed_json"] }.each do |body, expected|
+    { "[" => [400, "malformed_json"], "[]" => [422, "empty_batch"],
+      "" => [400, "malformed_json"] }.each do |body, expected|
       answer = server.post("/stats/batch", body, headers: { "Content-Type" => "application/json" })
       assert_equal expected, [answer.status, answer.json["code"]], body
     end
@@ -191,10 +201,13 @@ class StatsTest < Minitest::Test
   def test_what_does_not_fit_is_parked_and_goes_on_with_its_id_when_the_schema_changes
     name = "Order #{self.name}"
     path = "/schemas/#{name.gsub(' ', '%20')}"
-    assert_equal [200, 1], server.put(path, { properties: { sum: { type: "integer" } }, required: ["sum"] }).then { |answer| [answer.status, answer.json["version"]] }
-    server.post("/stats/batch", [{ event: name, sum: 1 }, { event: name, sum: "2", id: "second" }, { event: name }, { event: "Other #{name}" }], headers: { "User-Agent" => agent })
-    wait_until("two are parked") { server.get("/parked").json["events"].count { |one| one["event"]["params"]["event"] == name } == 2 }
-    reasons = server.get("/parked").json["events"].select { |one| one["event"]["params"]["event"] == name }.map { |one| one["reason"] }
+    created = server.put(path, { properties: { sum: { type: "integer" } }, required: ["sum"] })
+    assert_equal [200, 1], [created.status, created.json["version"]]
+    server.post("/stats/batch", [{ event: name, sum: 1 }, { event: name, sum: "2", id: "second" }, { event: name },
+                                 { event: "Other #{name}" }], headers: { "User-Agent" => agent })
+    orders = -> { server.get("/parked").json["events"].select { |one| one["event"]["params"]["event"] == name } }
+    wait_until("two are parked") { orders.call.size == 2 }
+    reasons = orders.call.map { |one| one["reason"] }
     assert_equal ["schema \"#{name}\" version 1: sum is missing", "schema \"#{name}\" version 1: sum is no integer"],
                  reasons.sort
     wait_until("the others are stored") { stored.size == 2 }
@@ -236,7 +249,8 @@ class StatsTest < Minitest::Test
       assert_equal [%w[/0 /1 /2], %w[/bot], nil],
                    [page, rest].map { |one| one["rows"].map { |row| row["path"] } } + [rest["next_cursor"]]
       assert_empty fresh.get("/stats/rollups?from=2001-01-01&to=2001-01-02").json["rows"]
-      { "per=week" => 400, "from=yesterday" => 400, "from=2031-01-01&to=2030-01-01" => 400, "cursor=!" => 400 }.each do |query, status|
+      { "per=week" => 400, "from=yesterday" => 400, "from=2031-01-01&to=2030-01-01" => 400,
+        "cursor=!" => 400 }.each do |query, status|
         assert_equal status, fresh.get("/stats/rollups?#{query}").status, query
       end
     end
@@ -257,7 +271,8 @@ class StatsTest < Minitest::Test
       first = keyed.post("/v1/track", { event: "E" }, headers: basic["wk-shop"])
       assert_equal %w[3 2], first.headers.values_at("ratelimit-limit", "ratelimit-remaining")
       # Two minutes have room for six.
-      over = Array.new(7) { keyed.post("/stats/batch", [{}], headers: { "X-Api-Key" => "wk-shop" }) }.find { |answer| answer.status == 429 }
+      batches = Array.new(7) { keyed.post("/stats/batch", [{}], headers: { "X-Api-Key" => "wk-shop" }) }
+      over = batches.find { |answer| answer.status == 429 }
       assert_equal ["quota_exceeded", "0"], [over.json["code"], over["ratelimit-remaining"]]
       assert_includes 1..60, over["retry-after"].to_i
       assert_equal 200, keyed.get("/stats", headers: basic["wk-blog"]).status
@@ -272,7 +287,8 @@ class StatsTest < Minitest::Test
 
   def test_no_origin_gets_credentials_unless_it_is_listed
     StatsServer.start(settings: { origins: "https://shop.example" }) do |listed|
-      [%w[OPTIONS /stats/beacon], %w[POST /stats/beacon], %w[GET /stats], %w[GET /stats/pixel.gif], %w[OPTIONS /v1/track], %w[OPTIONS /stats]].each do |verb, path|
+      [%w[OPTIONS /stats/beacon], %w[POST /stats/beacon], %w[GET /stats], %w[GET /stats/pixel.gif],
+       %w[OPTIONS /v1/track], %w[OPTIONS /stats]].each do |verb, path|
         evil = listed.request(verb, path, headers: { "Origin" => "https://evil.example" })
         assert_equal ["*", nil, "origin"],
                      evil.headers.values_at("access-control-allow-origin", "access-control-allow-credentials", "vary"),

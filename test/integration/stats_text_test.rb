@@ -11,6 +11,7 @@ class StatsTextTest < Minitest::Test
   include Patience
 
   TEXT = "𝛑 größe 日本 🎉"
+  JSON_TYPE = { "Content-Type" => "application/json" }.freeze
   ENCODED = TEXT.b.gsub(/[^a-z]/n) { |byte| format("%%%02X", byte.ord) }
 
   def elah(server, *words)
@@ -53,7 +54,8 @@ class StatsTextTest < Minitest::Test
       server.post("/v1/page", { userId: TEXT, properties: { path: TEXT }, event: TEXT, messageId: "#{TEXT}1" })
       wait_until("all are delivered") { server.account == [9, 9, 0, 0] }
       assert_equal({ "/café" => 1, TEXT => 8 }, server.paths)
-      assert_equal [[TEXT, 8]], server.get("/stats/rollups?per=day&by=event").json["rows"].map { |row| row.values_at("event", "events") }
+      rows = server.get("/stats/rollups?per=day&by=event").json["rows"]
+      assert_equal [[TEXT, 8]], rows.map { |row| row.values_at("event", "events") }
       pages = []
       cursor = nil
       loop do
@@ -68,14 +70,16 @@ class StatsTextTest < Minitest::Test
   def test_bytes_that_are_no_text_are_refused_or_replaced
     StatsServer.start do |server|
       refused = [
-        server.get("/stats?path=%FF"), server.post("/stats", "path=%FF", headers: { "Content-Type" => "application/x-www-form-urlencoded" }),
-        server.post("/stats", "{\"path\":\"\xFF\"}", headers: { "Content-Type" => "application/json" }),
-        server.post("/stats", "{\"\xFF\":1}", headers: { "Content-Type" => "application/json" }), server.get("/stats/pixel.gif?path=%FF")
+        server.get("/stats?path=%FF"),
+        server.post("/stats", "path=%FF", headers: { "Content-Type" => "application/x-www-form-urlencoded" }),
+        server.post("/stats", "{\"path\":\"\xFF\"}", headers: JSON_TYPE),
+        server.post("/stats", "{\"\xFF\":1}", headers: JSON_TYPE),
+        server.get("/stats/pixel.gif?path=%FF")
       ]
       assert_equal [400] * 5, refused.map(&:status)
       assert_equal %w[invalid_parameters malformed_json], refused.map { |answer| answer.json["code"] }.uniq
       server.process.connect do |client|
-        ["User-Agent", "Referer", "X-Forwarded-For", "Prefer", "Origin", "DNT", "X-Api-Key", "Authorization"].each do |name|
+        %w[User-Agent Referer X-Forwarded-For Prefer Origin DNT X-Api-Key Authorization].each do |name|
           client.write("GET /stats?path=/header HTTP/1.1\r\nHost: test.example\r\n#{name}: a\xFFb\r\n\r\n".b)
           assert_equal [200, name], [client.read_answer.status, name]
         end
@@ -91,11 +95,12 @@ class StatsTextTest < Minitest::Test
       nested = ->(levels, event) { %({"event":"#{event}","userId":"ann","a":#{'[' * levels}1#{']' * levels}}) }
       [[1, 200], [80, 200], [97, 200], [98, 200], [99, 400], [5000, 400]].each do |levels, status|
         ["durability=disk", "durability=disk, wait=1"].each do |prefer|
-          assert_equal status, server.post("/stats", nested[levels, "deep"], headers: { "Content-Type" => "application/json", "Prefer" => prefer }).status
+          answer = server.post("/stats", nested[levels, "deep"], headers: { **JSON_TYPE, "Prefer" => prefer })
+          assert_equal status, answer.status
         end
       end
-      assert_equal 200, server.post("/v1/track", nested[98, "flat"], headers: { "Content-Type" => "application/json" }).status
-      [95, 97, 98].each { |levels| server.post("/stats/batch", "[#{nested[levels, 'deep']}]", headers: { "Content-Type" => "application/json" }) }
+      assert_equal 200, server.post("/v1/track", nested[98, "flat"], headers: JSON_TYPE).status
+      [95, 97, 98].each { |levels| server.post("/stats/batch", "[#{nested[levels, 'deep']}]", headers: JSON_TYPE) }
       wait_until("nothing is queued") { server.account[2].zero? }
       assert_operator server.get("/parked").body.scan(/\[{80}1/).size, :>, 2
       shown = server.get("/visitors/user:ann")
@@ -111,7 +116,9 @@ class StatsTextTest < Minitest::Test
       eval(File.read(#{StatsServer::APP.inspect}), binding, #{StatsServer::APP.inspect})
       ledger = Stats.service.sink.ledger
       settle = ledger.method(:settle)
-      ledger.define_singleton_method(:settle) { |*a, **o| File.exist?("broken") ? raise("broken") : settle.call(*a, **o) }
+      ledger.define_singleton_method(:settle) do |*a, **o|
+        File.exist?("broken") ? raise("broken") : settle.call(*a, **o)
+      end
     RUBY
     ElahServer.start(source, sink_retry_max_seconds: 0.1) do |server|
       File.write(File.join(server.folder, "broken"), "")
@@ -123,7 +130,9 @@ class StatsTextTest < Minitest::Test
       File.delete(File.join(server.folder, "broken"))
       wait_until("it is ready") { server.get("/readyz").status == 200 }
       assert_equal 200, server.get("/sinkz").status
-      wait_until("both events are summed and settled") { server.get("/stats/rollups").json["as_of"] == { "offset" => 2, "queued" => 0 } }
+      wait_until("both events are summed and settled") do
+        server.get("/stats/rollups").json["as_of"] == { "offset" => 2, "queued" => 0 }
+      end
     end
   end
 end

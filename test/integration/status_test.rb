@@ -19,13 +19,15 @@ class StatusTest < Minitest::Test
       wait_until("all run") { workers(server).sum { |worker| worker[:fibers] } == 4 }
       text, ended = elah_status(server)
       assert_predicate ended, :success?
-      assert_match(/^Process #{server.pid} on tcp:\/\/127\.0\.0\.1:#{server.port}, up \d+ s, 2 workers wanted, 256 shards$/, text)
+      address = /tcp:\/\/127\.0\.0\.1:#{server.port}/
+      assert_match(/^Process #{server.pid} on #{address}, up \d+ s, 2 workers wanted, 256 shards$/, text)
       worker_pids(server).each_with_index do |pid, slot|
         assert_match(/^#{slot} +#{pid} +ready +\d+ s +[0-4] .* MB +128 +0$/, text)
       end
       values = JSON.parse(elah_status(server, "--json").first).first
       assert_equal "tcp://127.0.0.1:#{server.port}", values["addresses"]
-      assert_equal [server.pid, 4, 4], [values["pid"], *%w[open_requests connections].map { |cell| values["workers"].sum { |worker| worker[cell] } }]
+      sums = %w[open_requests connections].map { |cell| values["workers"].sum { |worker| worker[cell] } }
+      assert_equal [server.pid, 4, 4], [values["pid"], *sums]
       worker_pids(server).each { |pid| Process.kill(:KILL, pid) }
     ensure
       clients&.each(&:close)
@@ -36,7 +38,9 @@ class StatusTest < Minitest::Test
     supervised do |server|
       stopped = worker_pids(server).first
       [stopped, server.pid].each { |pid| Process.kill(:STOP, pid) }
-      wait_until("it shows") { elah_status(server).first.match?(/its supervisor has been silent for.*^0 +#{stopped} +silent \d/m) }
+      wait_until("it shows") do
+        elah_status(server).first.match?(/its supervisor has been silent for.*^0 +#{stopped} +silent \d/m)
+      end
     ensure
       [server.pid, stopped].each { |pid| Process.kill(:CONT, pid) }
     end
@@ -45,7 +49,8 @@ class StatusTest < Minitest::Test
   def test_it_finds_a_server_by_its_pid_file
     ElahServer.start(APP, pidfile: "elah.pid") do |server|
       pidfile = File.join(server.folder, "elah.pid")
-      assert_match(/^Process #{server.pid} on \S+, up \d+ s, one process, 256 shards$/, elah_status(server, "--pidfile", pidfile).first)
+      text, = elah_status(server, "--pidfile", pidfile)
+      assert_match(/^Process #{server.pid} on \S+, up \d+ s, one process, 256 shards$/, text)
       File.write(pidfile, "1")
       text, ended = elah_status(server, "--pidfile", pidfile)
       assert_equal [1, true],

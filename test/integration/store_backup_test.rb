@@ -204,7 +204,8 @@ class StoreBackupTest < BackupCase
     standing_backup do |pid, reader, start|
       stop(pid)
       stream = start + reader.read
-      assert_match(/ends early.*: it is no complete backup/, refuse("restore", "-", data: path("r"), stdin_data: stream))
+      refusal = refuse("restore", "-", data: path("r"), stdin_data: stream)
+      assert_match(/ends early.*: it is no complete backup/, refusal)
     end
     refute_path_exists path("r")
     skip "strace is not installed" unless system("strace", "-V", out: File::NULL)

@@ -50,10 +50,11 @@ class StoreDiskTest < Minitest::Test
       store.table("links").put("k", "v")
       reason = -> { Elah::Store.check_ready || nil rescue $!.message }
       say reason.call.inspect
-      File.open(File.join(ARGV[0], "..", "filler"), "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
+      filler = File.join(ARGV[0], "..", "filler")
+      File.open(filler, "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
       Thread.pass until (found = reason.call)
       say found
-      File.delete(File.join(ARGV[0], "..", "filler"))
+      File.delete(filler)
       Thread.pass while reason.call
       attempt("put") { store.table("links").put("k", "w") }
     RUBY
@@ -67,10 +68,11 @@ class StoreDiskTest < Minitest::Test
       store = Elah::Store.open(ARGV[0], fold_seconds: 60)
       visits = store.counter("visits", durability: :memory)
       2.times { visits.increment("n") }
-      File.open(File.join(ARGV[0], "..", "filler"), "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
+      filler = File.join(ARGV[0], "..", "filler")
+      File.open(filler, "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
       attempt("counts") { (1..10_000).sum { |i| visits.increment("key number \#{i}") } }
       attempt("flush") { store.flush }
-      File.delete(File.join(ARGV[0], "..", "filler"))
+      File.delete(filler)
       attempt("flush") { store.flush }
       attempt("sum") { (1..10_000).sum { |i| visits.get("key number \#{i}") } }
     RUBY
@@ -130,7 +132,8 @@ class StoreDiskTest < Minitest::Test
   def on_tmpfs(megabytes, script)
     FileUtils.mkdir_p(@dir)
     mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && mkdir "$1/store" && shift && exec "$@"'
-    skip "this user may not mount" unless system("unshare", "--mount", "sh", "-c", mount, "1m", @dir, "true", err: File::NULL)
+    may_mount = system("unshare", "--mount", "sh", "-c", mount, "1m", @dir, "true", err: File::NULL)
+    skip "this user may not mount" unless may_mount
     under = ["unshare", "--mount", "sh", "-c", mount, "#{megabytes}m", @dir]
     lines, status = StoreProcess.run(script, File.join(@dir, "store"), under: under)
     assert status.success?, "#{status}:\n#{lines.join("\n")}"

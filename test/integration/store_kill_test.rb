@@ -58,7 +58,9 @@ class StoreKillTest < Minitest::Test
   # again and again.
   def test_two_processes_write_to_one_store
     children = Array.new(2) { |n| in_child { |say| contend(n, say) } }
-    answers = children.map { |pid, output| output.read.lines(chomp: true).tap { assert Process.wait2(pid).last.success? } }
+    answers = children.map do |pid, output|
+      output.read.lines(chomp: true).tap { assert Process.wait2(pid).last.success? }
+    end
     won = answers.map { |lines| lines.grep(/\Awon /) }
     assert_equal 100, won.flatten.size
     assert_equal 100, won.flatten.uniq.size, "each key went to one of them"

@@ -9,8 +9,8 @@ class StoreOptionTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   REDIS = %w[redis rediss redis+cluster rediss+cluster redis+unix].freeze
   SCHEMES = [*REDIS, "postgres", "postgresql", "mysql", "mongodb", "nats", "sqlite", "http"].freeze
-  TAKEN = { "items" => %w[mongodb mysql postgres], "leaderboards" => REDIS, "links" => [*REDIS, "mongodb", "mysql", "postgres"],
-            "ring_pools" => [], "stats" => [] }.freeze
+  TAKEN = { "items" => %w[mongodb mysql postgres], "leaderboards" => REDIS,
+            "links" => [*REDIS, "mongodb", "mysql", "postgres"], "ring_pools" => [], "stats" => [] }.freeze
 
   # Loads the app as `elah serve` does, once for each URL, and says which of them are refused. Nobody listens at these
   # addresses.
@@ -18,7 +18,8 @@ class StoreOptionTest < Minitest::Test
     require "elah"
     app, data, *schemes = ARGV
     schemes.each do |scheme|
-      config = Elah.config = Elah::Config.build(store: scheme == "redis+unix" ? "\#{scheme}:///nowhere.sock" : "\#{scheme}://me@127.0.0.1:1/0", data: File.join(data, scheme))
+      store = scheme == "redis+unix" ? "\#{scheme}:///nowhere.sock" : "\#{scheme}://me@127.0.0.1:1/0"
+      config = Elah.config = Elah::Config.build(store: store, data: File.join(data, scheme))
       begin
         Elah.run { Elah::AppFile.load(app) }
         config.check_store!
@@ -44,8 +45,8 @@ class StoreOptionTest < Minitest::Test
     Dir.mktmpdir do |folder|
       File.write(app = File.join(folder, "app.rb"), "require 'elah'\nrun ->(_env) { [200, {}, []] }\n")
       File.write(file = File.join(folder, "elah.rb"), "store 'postgres://me:secret@127.0.0.1/shop'\n")
-      [[["--store", "postgres://me:secret@127.0.0.1/shop"], {}], [[], { "ELAH_STORE" => "postgres://me:secret@127.0.0.1/shop" }],
-       [["--config", file], {}]].each do |flags, env|
+      url = "postgres://me:secret@127.0.0.1/shop"
+      [[["--store", url], {}], [[], { "ELAH_STORE" => url }], [["--config", file], {}]].each do |flags, env|
         text, status = serve(app, *flags, "--data", File.join(folder, "data"), env: env)
         assert_equal 2, status.exitstatus, text
         assert_match(/does not support the option store, so it cannot keep its data in postgres: remove --store/, text)

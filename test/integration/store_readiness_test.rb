@@ -82,7 +82,8 @@ class StoreReadinessTest < Minitest::Test
       assert_equal 201, server.request("POST", "/put/10").status
       with_full_store(File.join(@folder, "s")) do
         assert_equal 507, server.request("POST", "/put/200000").status
-        server.wait_for(%r{The store in #{@folder}/s accepts no writes: The store is full: its file has reached bytes_max\.})
+        full = /The store is full: its file has reached bytes_max\./
+        server.wait_for(%r{The store in #{@folder}/s accepts no writes: #{full}})
       end
       server.wait_for(%r{The store in #{@folder}/s accepts writes again})
     end
@@ -131,7 +132,8 @@ class StoreReadinessTest < Minitest::Test
 
   def test_a_store_whose_disk_failed_is_not_ready_until_it_is_opened_again
     skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
-    lines, status, = StoreProcess.trace(<<~RUBY, File.join(@folder, "data"), trace: "fdatasync", inject: "fdatasync:error=EIO:when=4+")
+    data = File.join(@folder, "data")
+    lines, status, = StoreProcess.trace(<<~RUBY, data, trace: "fdatasync", inject: "fdatasync:error=EIO:when=4+")
       store = Elah::Store.open(ARGV[0])
       table = store.table("links")
       attempt("new") { Elah::Store.check_ready }

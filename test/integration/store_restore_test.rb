@@ -4,7 +4,8 @@ require "test_helper"
 require "etc"
 require "support/backup_case"
 
-# `elah store` on bad days: a copy that is not whole is never restored, and what cannot be read, written or used is named.
+# `elah store` on bad days: a copy that is not whole is never restored, and what cannot be read, written or used
+# is named.
 class StoreRestoreTest < BackupCase
   def test_a_stream_that_ends_early_is_never_restored
     fill(300_000)

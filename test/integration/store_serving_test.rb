@@ -48,7 +48,9 @@ class StoreServingTest < Minitest::Test
   end
 
   def test_requests_write_and_read_side_by_side
-    statuses = at_once { |client, n| Array.new(5) { |i| client.request("PUT", "/links/#{n}-#{i}", body: "https://example.com/").status } }
+    statuses = at_once do |client, n|
+      Array.new(5) { |i| client.request("PUT", "/links/#{n}-#{i}", body: "https://example.com/").status }
+    end
     assert_equal [201], statuses.flatten.uniq
     assert_equal (CLIENTS * 5).to_s, @server.get("/size").body
     assert_equal "https://example.com/", @server.get("/links/7-3").body

@@ -39,7 +39,8 @@ class StoreSyncTest < Minitest::Test
     assert_equal 12, lines.grep(/acknowledged/).size
     assert calls.grep(/openat.*data\.mdb", O_WRONLY\|O_DSYNC/).any?,
            "the commit record goes through a synchronous descriptor"
-    steps = calls.drop_while { |call| !call.include?("opened") }.slice_after(/acknowledged/).select { |step| step.last.include?("acknowledged") }
+    steps = calls.drop_while { |call| !call.include?("opened") }.slice_after(/acknowledged/)
+                 .select { |step| step.last.include?("acknowledged") }
     assert_equal 12, steps.size
     steps.each do |step|
       data = step.index { |call| SYNCED_DATA.match?(call) }
@@ -67,7 +68,8 @@ class StoreSyncTest < Minitest::Test
     store.close
   RUBY
 
-  STEPS = ["put 1 true", "count 1 1", "count 2 2", "put 2 true", "put 3 true", "count 3 3", "flush nil", "sweep 0"].freeze
+  STEPS = ["put 1 true", "count 1 1", "count 2 2", "put 2 true", "put 3 true", "count 3 3", "flush nil",
+           "sweep 0"].freeze
 
   FAILING = <<~RUBY
     store = Elah::Store.open(ARGV[0], fold_seconds: 60)

@@ -67,8 +67,14 @@ class SupervisorEndTest < Minitest::Test
   def test_a_server_that_is_stopped_while_it_boots_is_not_said_to_listen
     Dir.mktmpdir do |folder|
       gate, config, log = %w[gate config.rb log].map { |name| File.join(folder, name) }
-      File.write(config, "before_worker_boot { File.write(File.join(__dir__, \"boots-\#{Process.pid}\"), ''); sleep 0.01 until File.exist?(#{gate.dump}) }")
-      command = [ElahServer::EXECUTABLE, "serve", APP, "--config", config, "--workers", "2", "--bind", "tcp://127.0.0.1:0", "--data", folder, "--run-dir", folder]
+      File.write(config, <<~RUBY)
+        before_worker_boot do
+          File.write(File.join(__dir__, "boots-\#{Process.pid}"), "")
+          sleep 0.01 until File.exist?(#{gate.dump})
+        end
+      RUBY
+      command = [ElahServer::EXECUTABLE, "serve", APP, "--config", config, "--workers", "2",
+                 "--bind", "tcp://127.0.0.1:0", "--data", folder, "--run-dir", folder]
       pid = spawn(*command, %i[out err] => log)
       wait_until("both workers boot") { Dir[File.join(folder, "boots-*")].size == 2 }
       Process.kill(:TERM, pid)
@@ -80,7 +86,9 @@ class SupervisorEndTest < Minitest::Test
   end
 
   def test_an_app_whose_workers_never_boot_ends_the_server
-    error = assert_raises(ElahServer::Failure) { supervised_with_config("before_worker_boot { raise 'no database' }") { flunk } }
+    error = assert_raises(ElahServer::Failure) do
+      supervised_with_config("before_worker_boot { raise 'no database' }") { flunk }
+    end
     assert_match(/Worker \d failed: RuntimeError: no database/, error.message)
     assert_match(/elah: Worker \d did not boot: exit 1\. See the log above for the reason\./, error.message)
   end

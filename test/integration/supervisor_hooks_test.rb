@@ -29,7 +29,8 @@ class SupervisorHooksTest < Minitest::Test
     supervised_with_config(config, boot_seconds: 4) do |server, broken|
       File.write(broken, "")
       Process.kill(:KILL, worker_pids(server).first)
-      server.wait_for(/after_worker_exit block failed: RuntimeError: nor then.*Worker 0 could not be started: RuntimeError: not now/m)
+      exit_hook = /after_worker_exit block failed: RuntimeError: nor then/
+      server.wait_for(/#{exit_hook}.*Worker 0 could not be started: RuntimeError: not now/m)
       server.signal(:TTIN)
       server.wait_for(/Worker 2 did not boot: there are still 2 workers/)
       File.unlink(broken)

@@ -43,12 +43,16 @@ class SupervisorShardsTest < Minitest::Test
     RUBY
     supervised_with_config(config, app) do |server|
       server.signal(:TTIN)
-      assert_equal([["0", "[0]"], ["1", "[1]"]], Array.new(2) { |slot| server.wait_for(/slot (#{slot}) hands 4[23] shards over, owned by (.*)$/).captures })
+      handed_over = Array.new(2) do |slot|
+        server.wait_for(/slot (#{slot}) hands 4[23] shards over, owned by (.*)$/).captures
+      end
+      assert_equal [["0", "[0]"], ["1", "[1]"]], handed_over
     end
   end
 
   def test_a_worker_that_does_not_hand_over_in_time_loses_its_shards
-    supervised_with_config("before_worker_boot { Elah::Placement.current.before_release { sleep } }", handover_seconds: 0.1) do |server|
+    config = "before_worker_boot { Elah::Placement.current.before_release { sleep } }"
+    supervised_with_config(config, handover_seconds: 0.1) do |server|
       server.signal(:TTOU)
       server.wait_for(/did not hand over within 0\.1 s/)
       wait_for_workers(server, 1)

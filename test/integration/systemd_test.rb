@@ -98,7 +98,8 @@ class SystemdTest < Minitest::Test
     Dir.mktmpdir do |folder|
       app = File.join(folder, "app.rb")
       File.write(app, "class Api < Elah::API; get('/') { ENV.keys.grep(/LISTEN|ELAH_RESTART/).inspect }; end\nrun Api")
-      command = [ElahServer::EXECUTABLE, "serve", app, "-w", "2", "-b", "tcp://127.0.0.1:1", "--run-dir", File.join(folder, "run")]
+      command = [ElahServer::EXECUTABLE, "serve", app, "-w", "2", "-b", "tcp://127.0.0.1:1",
+                 "--run-dir", File.join(folder, "run")]
       output, input = IO.pipe
       pid = Process.spawn(RbConfig.ruby, "-e", STARTER, *command, chdir: folder, err: input)
       input.close
@@ -128,7 +129,8 @@ class SystemdTest < Minitest::Test
 
   def test_a_descriptor_that_does_not_listen_ends_the_start
     reader, writer = IO.pipe
-    pid = Process.spawn({ "LISTEN_FDS" => "1" }, RbConfig.ruby, "-e", "ENV['LISTEN_PID'] = Process.pid.to_s; exec(*ARGV, 3 => 3)",
+    script = "ENV['LISTEN_PID'] = Process.pid.to_s; exec(*ARGV, 3 => 3)"
+    pid = Process.spawn({ "LISTEN_FDS" => "1" }, RbConfig.ruby, "-e", script,
                         ElahServer::EXECUTABLE, "serve", APP, 3 => reader, err: writer)
     reader.close unless reader.fileno == 3
     assert_equal 1, Process.wait2(pid).last.exitstatus

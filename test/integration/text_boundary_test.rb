@@ -16,6 +16,9 @@ class TextBoundaryTest < Minitest::Test
       format :json
       error_format :problem
       TEXT = "𝛑 größe 日本 🎉"
+      MESSAGES = { "utf16" => TEXT.encode("UTF-16LE"), "broken" => "a\xFFb", "binary" => TEXT.b,
+                   "latin" => "größe".encode("ISO-8859-1") }.freeze
+
       helpers do
         def shown(value)
           case value
@@ -30,18 +33,19 @@ class TextBoundaryTest < Minitest::Test
       route %i[get post], "seen/:name" do
         status 200
         names = %w[x-utf8 x-bytes x-ascii]
-        { params: shown(params.to_h), headers: shown(names.to_h { |name| [name, request.header(name)] }), all: shown(request.headers.slice(*names)),
-          cookies: shown(cookies.to_h), path: shown(request.path), query: shown(request.query_string), route: shown(request.route_param("name")),
+        { params: shown(params.to_h), headers: shown(names.to_h { |name| [name, request.header(name)] }),
+          all: shown(request.headers.slice(*names)), cookies: shown(cookies.to_h), path: shown(request.path),
+          query: shown(request.query_string), route: shown(request.route_param("name")),
           method: shown(request.request_method), body: shown(request.body), ip: shown(request.remote_ip) }
       end
 
       get("raise/:kind") do
-        message = { "utf16" => TEXT.encode("UTF-16LE"), "broken" => "a\xFFb", "binary" => TEXT.b, "latin" => "größe".encode("ISO-8859-1") }.fetch(params[:kind])
+        message = MESSAGES.fetch(params[:kind])
         raise params[:class] == "problem" ? Elah::BadRequest.new(message) : message
       end
 
       get("refuse/:kind") do
-        error!({ "utf16" => TEXT.encode("UTF-16LE"), "broken" => "a\xFFb", "binary" => TEXT.b, "latin" => "größe".encode("ISO-8859-1") }.fetch(params[:kind]), 422)
+        error!(MESSAGES.fetch(params[:kind]), 422)
       end
     end
 
@@ -58,7 +62,8 @@ class TextBoundaryTest < Minitest::Test
     headers = { "X-UTF8" => TEXT, "X-Bytes" => "a\xFF", "X-Ascii" => "a", "Cookie" => "a=#{ENCODED}" }
     seen = server.get("/seen/#{ENCODED}?q=#{ENCODED}&l[]=a&h[#{ENCODED}]=b",
                       headers: headers.transform_values(&:b)).json
-    assert_equal({ "name: UTF-8" => utf8(TEXT), "q: UTF-8" => utf8(TEXT), "l: UTF-8" => [utf8("a")], "h: UTF-8" => { "#{TEXT}: UTF-8" => utf8("b") } }, seen["params"])
+    assert_equal({ "name: UTF-8" => utf8(TEXT), "q: UTF-8" => utf8(TEXT), "l: UTF-8" => [utf8("a")],
+                   "h: UTF-8" => { "#{TEXT}: UTF-8" => utf8("b") } }, seen["params"])
     expected = { "x-utf8: UTF-8" => utf8(TEXT), "x-bytes: UTF-8" => bytes("a\xFF"), "x-ascii: UTF-8" => utf8("a") }
     assert_equal [expected, expected], [seen["headers"], seen["all"].slice(*expected.keys)]
     assert_equal({ "a: UTF-8" => utf8(TEXT) }, seen["cookies"])
@@ -67,8 +72,10 @@ class TextBoundaryTest < Minitest::Test
   end
 
   def test_bodies_are_bytes_and_what_is_read_of_them_is_utf8
-    { "application/json" => JSON.generate({ "größe" => { "a" => [TEXT] } }), "application/x-www-form-urlencoded" => "größe[a][]=#{ENCODED}",
-      "multipart/form-data; boundary=x" => "--x\r\nContent-Disposition: form-data; name=\"größe[a][]\"\r\n\r\n#{TEXT}\r\n--x--\r\n" }.each do |type, body|
+    part = "--x\r\nContent-Disposition: form-data; name=\"größe[a][]\"\r\n\r\n#{TEXT}\r\n"
+    { "application/json" => JSON.generate({ "größe" => { "a" => [TEXT] } }),
+      "application/x-www-form-urlencoded" => "größe[a][]=#{ENCODED}",
+      "multipart/form-data; boundary=x" => "#{part}--x--\r\n" }.each do |type, body|
       seen = server.request("POST", "/seen/a", headers: { "Content-Type" => type }, body: body.b).json
       assert_equal({ "name: UTF-8" => utf8("a"), "größe: UTF-8" => { "a: UTF-8" => [utf8(TEXT)] } }, seen["params"],
                    type)

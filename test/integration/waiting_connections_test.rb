@@ -41,7 +41,9 @@ class WaitingConnectionsTest < Minitest::Test
   # Sends `count` more requests that wait, and returns when all of them do.
   def wait_with(server, count)
     @clients ||= []
-    @clients += Array.new(count) { HttpClient.open(server.url).write("GET /wait HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+    @clients += Array.new(count) do
+      HttpClient.open(server.url).write("GET /wait HTTP/1.1\r\nHost: test.example\r\n\r\n")
+    end
     Thread.pass until server.get("/waiting").body == @clients.size.to_s
   end
 end

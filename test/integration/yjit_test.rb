@@ -29,7 +29,9 @@ class YJITTest < Minitest::Test
       get :waits do
         sleep 0.001
         number = params["number"]
-        parts = Elah.gather(deadline: 30) { |g| (1..3).each { |factor| g.call(factor) { sleep(0.001) && number * factor } } }
+        parts = Elah.gather(deadline: 30) do |g|
+          (1..3).each { |factor| g.call(factor) { sleep(0.001) && number * factor } }
+        end
         { "sum" => parts.to_h.values.sum }
       end
 
@@ -56,7 +58,10 @@ class YJITTest < Minitest::Test
   def test_an_api_on_two_workers
     ElahServer.start(APP, env: FLAGS, workers: 2) do |server|
       assert_equal({ "on" => true }, server.get("/compiler").json)
-      Array.new(CLIENTS) { Thread.new { server.connect { |client| REQUESTS.times { |number| ask(client, number) } } } }.each(&:join)
+      clients = Array.new(CLIENTS) do
+        Thread.new { server.connect { |client| REQUESTS.times { |number| ask(client, number) } } }
+      end
+      clients.each(&:join)
       assert_equal CLIENTS * REQUESTS, server.request("POST", "/counts", **json(0)).json["count"]
     end
   end
@@ -64,7 +69,9 @@ class YJITTest < Minitest::Test
   def test_an_app_of_sinatra
     ElahServer.start(File.expand_path("../support/apps/sinatra.ru", __dir__), env: FLAGS) do |server|
       server.connect do |client|
-        REQUESTS.times { |number| assert_equal({ "a" => number.to_s, "name" => "x" }, client.get("/params/x?a=#{number}").json) }
+        REQUESTS.times do |number|
+          assert_equal({ "a" => number.to_s, "name" => "x" }, client.get("/params/x?a=#{number}").json)
+        end
       end
     end
   end

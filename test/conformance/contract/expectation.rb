@@ -52,8 +52,11 @@ module Conformance
       when Hash then hash_difference(expected, found, place)
       when Array then array_difference(expected, found, place)
       when /\A#{REGEXP}/o
-        "#{place} is #{found.inspect}, which does not match #{expected}" unless found.to_s.match?(expected.delete_prefix(REGEXP))
-      when *KINDS.keys then "#{place} is #{found.inspect}, not #{expected}" if found == ABSENT || !KINDS[expected].call(found)
+        unless found.to_s.match?(expected.delete_prefix(REGEXP))
+          "#{place} is #{found.inspect}, which does not match #{expected}"
+        end
+      when *KINDS.keys
+        "#{place} is #{found.inspect}, not #{expected}" if found == ABSENT || !KINDS[expected].call(found)
       else "#{place} is #{found.inspect}, not #{expected.inspect}" unless expected == found
       end
     end
@@ -70,7 +73,9 @@ module Conformance
 
     def array_difference(expected, found, place)
       return "#{place} is #{found.inspect}, not a list" unless found.is_a?(Array)
-      return "#{place} has #{found.size} members, not #{expected.size}: #{found.inspect}" unless found.size == expected.size
+      unless found.size == expected.size
+        return "#{place} has #{found.size} members, not #{expected.size}: #{found.inspect}"
+      end
 
       expected.each_index do |index|
         failure = difference(expected[index], found[index], "#{place}[#{index}]")

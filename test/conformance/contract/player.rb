@@ -50,14 +50,18 @@ module Conformance
                                             sent.fetch("path"))
       request["accept"] = "*/*"
       request["host"] = "#{@urls[0].host}:#{@urls[0].port}" if @urls.size > 1
-      @headers.merge(type(sent), sent["headers"] || {}).each { |name, value| value.nil? ? request.delete(name) : request[name] = value }
+      @headers.merge(type(sent), sent["headers"] || {}).each do |name, value|
+        value.nil? ? request.delete(name) : request[name] = value
+      end
       request.body = body
       request
     end
 
     def body(sent)
       return JSON.generate(sent["json"]) if sent.key?("json")
-      return sent["ndjson"].map { |line| "#{line.is_a?(String) ? line : JSON.generate(line)}\n" }.join if sent.key?("ndjson")
+      if sent.key?("ndjson")
+        return sent["ndjson"].map { |line| "#{line.is_a?(String) ? line : JSON.generate(line)}\n" }.join
+      end
 
       sent["body"]
     end

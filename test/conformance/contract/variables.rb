@@ -13,8 +13,8 @@ module Conformance
 
     # @param base [String] URL of the server
     def initialize(base:)
-      @values = { "base" => base, "unique" => SecureRandom.alphanumeric(12).downcase, "area" => rand(200..999), "exchange" => rand(200..999),
-                  "line" => format("%03d", rand(1000)) }
+      @values = { "base" => base, "unique" => SecureRandom.alphanumeric(12).downcase, "area" => rand(200..999),
+                  "exchange" => rand(200..999), "line" => format("%03d", rand(1000)) }
     end
 
     # @param value [Object] texts, in hashes and arrays too
@@ -35,13 +35,18 @@ module Conformance
     # @param response [Net::HTTPResponse]
     def keep(name, from, response)
       kind, *path = from.split(".")
-      @values[name] = kind == "header" ? response[path.join(".")] : JSON.parse(response.body).dig(*path.map { |part| Integer(part, exception: false) || part })
+      return @values[name] = response[path.join(".")] if kind == "header"
+
+      keys = path.map { |part| Integer(part, exception: false) || part }
+      @values[name] = JSON.parse(response.body).dig(*keys)
     end
 
     private
 
     def [](name)
-      return (Time.now.utc + name.delete_prefix("time").to_i).strftime("%Y-%m-%dT%H:%M:%SZ") if name.match?(/\Atime[+-]\d+\z/)
+      if name.match?(/\Atime[+-]\d+\z/)
+        return (Time.now.utc + name.delete_prefix("time").to_i).strftime("%Y-%m-%dT%H:%M:%SZ")
+      end
 
       @values.fetch(name).to_s
     end

@@ -49,7 +49,8 @@ module ParityTable
         disposition = "--#{BOUNDARY}\r\nContent-Disposition: form-data; name=\"#{name}\""
         next "#{disposition}\r\n\r\n#{part}\r\n" unless part.is_a?(Hash)
 
-        "#{disposition}; filename=\"#{part['name'].gsub('"', '%22')}\"\r\nContent-Type: #{part['type']}\r\n\r\n#{part['content']}\r\n"
+        "#{disposition}; filename=\"#{part['name'].gsub('"', '%22')}\"\r\n" \
+          "Content-Type: #{part['type']}\r\n\r\n#{part['content']}\r\n"
       end.join << "--#{BOUNDARY}--\r\n"
     end
 

@@ -23,7 +23,11 @@ Time.zone = "UTC"
 ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ":memory:")
 ActiveRecord::Schema.verbose = false
 ActiveRecord::Schema.define do
-  create_table(:users) { |table| table.string(:name) && table.decimal(:balance, precision: 8, scale: 2) && table.timestamps }
+  create_table(:users) do |table|
+    table.string(:name)
+    table.decimal(:balance, precision: 8, scale: 2)
+    table.timestamps
+  end
 end
 
 # A record.
@@ -61,17 +65,23 @@ end
 class Names < Array; end
 
 VALUES = {
-  record: -> { User.first }, records: -> { User.order(:id) }, found: -> { User.where(name: "nobody") }, loaded: -> { User.order(:id).to_a },
-  columns: -> { User.order(:id).pluck(:name, :created_at) }, chosen: -> { User.first.as_json(only: :name) }, hash: -> { { user: User.first } },
-  zone: -> { Time.zone.at(1.678r) }, time: -> { Time.at(1.5).utc }, date: -> { Date.new(2024, 2, 29) }, datetime: -> { DateTime.new(2024, 1, 2, 3, 4, 5) },
-  set: -> { Set[1, Time.utc(2026)] }, struct: -> { Point.new(1, Time.utc(2026)) }, duration: -> { 3.days }, decimal: -> { BigDecimal("1.50") },
-  nan: -> { Float::NAN }, infinite: -> { [-Float::INFINITY] }, decimal_nan: -> { BigDecimal("NaN") }, plain: -> { Plain.new }, own_text: -> { OwnText.new },
-  own_form: -> { OwnForm.new }, both: -> { Both.new }, range: -> { 1..3 }, symbol: -> { :a }, regexp: -> { /a/ }, error: -> { ArgumentError.new("x") },
-  html: -> { "<a>&\u2028" }, safe: -> { "<b>".html_safe }, indifferent: -> { ActiveSupport::HashWithIndifferentAccess.new(at: Time.utc(2026)) },
-  enumerator: -> { [1, Time.utc(2026)].each }, rational: -> { 3r }, big: -> { 2**70 }, uri: -> { URI("http://example.org/") }, path: -> { Pathname.new("/a") },
-  merged: -> { User.first.attributes.merge(name: "hidden") }, same: -> { { 1.5 => 1, BigDecimal("1.5") => 2, "a" => { b: 1, "b" => [{ c: 1, "c" => 2 }] }, a: 3 } },
-  keys: -> { { 1 => 2, nil => 3, Time.utc(2026) => 4, sym: 5 } }, names: -> { Names[1, Time.utc(2026)] }, nothing: -> {}, object: -> { Object.new },
-  deep: -> { [[Point.new(1, 2)], { a: { b: Plain.new } }] }
+  record: -> { User.first }, records: -> { User.order(:id) }, found: -> { User.where(name: "nobody") },
+  loaded: -> { User.order(:id).to_a }, columns: -> { User.order(:id).pluck(:name, :created_at) },
+  chosen: -> { User.first.as_json(only: :name) }, hash: -> { { user: User.first } },
+  zone: -> { Time.zone.at(1.678r) }, time: -> { Time.at(1.5).utc }, date: -> { Date.new(2024, 2, 29) },
+  datetime: -> { DateTime.new(2024, 1, 2, 3, 4, 5) }, set: -> { Set[1, Time.utc(2026)] },
+  struct: -> { Point.new(1, Time.utc(2026)) }, duration: -> { 3.days }, decimal: -> { BigDecimal("1.50") },
+  nan: -> { Float::NAN }, infinite: -> { [-Float::INFINITY] }, decimal_nan: -> { BigDecimal("NaN") },
+  plain: -> { Plain.new }, own_text: -> { OwnText.new }, own_form: -> { OwnForm.new }, both: -> { Both.new },
+  range: -> { 1..3 }, symbol: -> { :a }, regexp: -> { /a/ }, error: -> { ArgumentError.new("x") },
+  html: -> { "<a>&\u2028" }, safe: -> { "<b>".html_safe },
+  indifferent: -> { ActiveSupport::HashWithIndifferentAccess.new(at: Time.utc(2026)) },
+  enumerator: -> { [1, Time.utc(2026)].each }, rational: -> { 3r }, big: -> { 2**70 },
+  uri: -> { URI("http://example.org/") }, path: -> { Pathname.new("/a") },
+  merged: -> { User.first.attributes.merge(name: "hidden") },
+  same: -> { { 1.5 => 1, BigDecimal("1.5") => 2, "a" => { b: 1, "b" => [{ c: 1, "c" => 2 }] }, a: 3 } },
+  keys: -> { { 1 => 2, nil => 3, Time.utc(2026) => 4, sym: 5 } }, names: -> { Names[1, Time.utc(2026)] },
+  nothing: -> {}, object: -> { Object.new }, deep: -> { [[Point.new(1, 2)], { a: { b: Plain.new } }] }
 }.freeze
 
 if ARGV.first == "rails"
@@ -92,8 +102,9 @@ class Api < API_BASE
 end
 
 def ask(path, query = "")
-  env = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => query, "SERVER_NAME" => "example.org",
-          "SERVER_PORT" => "80", "rack.url_scheme" => "http", "rack.input" => StringIO.new, "rack.errors" => $stderr }
+  env = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => query,
+          "SERVER_NAME" => "example.org", "SERVER_PORT" => "80", "rack.url_scheme" => "http",
+          "rack.input" => StringIO.new, "rack.errors" => $stderr }
   status, headers, body = Api.call(env)
   text = +""
   body.each { |piece| text << piece }

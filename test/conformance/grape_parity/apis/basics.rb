@@ -44,7 +44,8 @@ module Parity
     get("cookies") { cookies[:seen].to_s }
     get("set_cookies") do
       cookies[:plain] = "a b;c"
-      cookies[:full] = { value: "v", path: "/p", domain: "example.org", expires: Time.at(0), httponly: true, secure: true }
+      cookies[:full] = { value: "v", path: "/p", domain: "example.org", expires: Time.at(0), httponly: true,
+                         secure: true }
       cookies.delete :old
       "ok"
     end

@@ -7,7 +7,9 @@ module Parity
   class FirstTime < API_VALIDATOR
     def validate_param!(name, params)
       @seen ||= []
-      raise API_EXCEPTIONS::Validation.new(params: [@scope.full_name(name)], message: "was seen") if @seen.include?(params[name])
+      if @seen.include?(params[name])
+        raise API_EXCEPTIONS::Validation.new(params: [@scope.full_name(name)], message: "was seen")
+      end
 
       @seen << params[name]
     end
@@ -23,7 +25,8 @@ module Parity
     def validate_param!(name, params)
       return if params[name].to_i > @bound
 
-      raise API_EXCEPTIONS::Validation.new(params: [@scope.full_name(name)], message: message("must exceed #{@bound} (#{@attrs.inspect})"))
+      raise API_EXCEPTIONS::Validation.new(params: [@scope.full_name(name)],
+                                           message: message("must exceed #{@bound} (#{@attrs.inspect})"))
     end
   end
 

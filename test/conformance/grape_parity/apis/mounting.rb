@@ -21,7 +21,10 @@ module Parity
     mount Inner
     mount Inner => "/sub"
     namespace(:ns) { mount Inner => "/deep" }
-    mount ->(env) { [201, { "Content-Type" => "text/plain", "X-Rack" => "1" }, [env["PATH_INFO"], env["SCRIPT_NAME"]]] } => "/rack"
+    rack = lambda do |env|
+      [201, { "Content-Type" => "text/plain", "X-Rack" => "1" }, [env["PATH_INFO"], env["SCRIPT_NAME"]]]
+    end
+    mount rack => "/rack"
     get(:own) { whose }
     params { requires :token }
     namespace :guarded do

@@ -20,7 +20,10 @@ module Parity
   class Types < API_BASE
     # Shows a value with its class.
     module Shown
-      def shown(value) = { value: value.is_a?(Set) ? value.to_a : value, class: value.class.name.sub(/\A.*(Params|HashWithIndifferentAccess)\z/, "Hash") }
+      def shown(value)
+        name = value.class.name.sub(/\A.*(Params|HashWithIndifferentAccess)\z/, "Hash")
+        { value: value.is_a?(Set) ? value.to_a : value, class: name }
+      end
     end
 
     format :json
@@ -29,7 +32,8 @@ module Parity
       integer: Integer, float: Float, decimal: BigDecimal, numeric: Numeric, date: Date, time: Time,
       date_time: DateTime, boolean: Boolean, string: String, symbol: Symbol, hash: Hash, array: Array, json: JSON,
       json_array: Array[JSON], integers: Array[Integer], strings: Array[String], unique: Set[Integer], color: Color,
-      colors: Array[Color], mixed: [Integer, String], dates_or_numbers: [Integer, Date], set: Set, file: File, nested: Array[Array[Integer]]
+      colors: Array[Color], mixed: [Integer, String], dates_or_numbers: [Integer, Date], set: Set, file: File,
+      nested: Array[Array[Integer]]
     }.each do |name, type|
       params { optional :v, type: type }
       get(name) { shown(params[:v]) }
