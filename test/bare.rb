@@ -21,9 +21,10 @@ class Bare
   # needs it.
   TESTS = %w[
     architecture unit docs
-    test/integration/leaderboards_page_test.rb test/integration/mongo_test.rb test/integration/ordinary_gems_test.rb test/integration/rack_grape_test.rb
-    test/integration/rack_sinatra_test.rb test/integration/rackup_test.rb test/integration/rails_api_test.rb test/integration/redis_test.rb
-    test/integration/setup_test.rb test/integration/sink_destinations_test.rb test/integration/sink_parquet_test.rb
+    test/integration/leaderboards_page_test.rb test/integration/mongo_test.rb test/integration/ordinary_gems_test.rb
+    test/integration/rack_grape_test.rb test/integration/rack_sinatra_test.rb test/integration/rackup_test.rb
+    test/integration/rails_api_test.rb test/integration/redis_test.rb test/integration/setup_test.rb
+    test/integration/sink_destinations_test.rb test/integration/sink_parquet_test.rb
     test/integration/sql_postgresql_test.rb test/integration/store_sync_test.rb test/integration/try_test.rb
   ].freeze
 
@@ -31,13 +32,17 @@ class Bare
     # @param passed [String] the record
     # @return [String, nil] why a whole run of the tests passes it over
     def reason_to_skip(passed = RECORD)
-      return "#{PROVED.first(3).join(', ')} are as they were when it passed; `bin/test bare` runs it" if File.file?(passed) && File.read(passed) == record(ROOT)
+      if File.file?(passed) && File.read(passed) == record(ROOT)
+        return "#{PROVED.first(3).join(', ')} are as they were when it passed; `bin/test bare` runs it"
+      end
 
       DebianRoot.obstacle
     end
 
     # @return [String] as `sha256sum` prints it
-    def record(folder) = PROVED.map { |path| "#{Digest::SHA256.file(File.join(folder, path)).hexdigest}  #{path}\n" }.join
+    def record(folder)
+      PROVED.map { |path| "#{Digest::SHA256.file(File.join(folder, path)).hexdigest}  #{path}\n" }.join
+    end
   end
 
   # Raises DebianRoot::Failure.

@@ -23,20 +23,23 @@ module TestCoverage
   # @param files [Hash{String=>Reached}] by path
   # @return [String] a table with a row for each folder
   def table(files)
-    rows = files.group_by { |file, _| File.dirname(file) }.sort.map do |folder, own|
-      lines, ran = %i[lines ran].map { |key| own.sum { |_, reached| reached[key] } }
-      format("%-60<folder>s %6<files>d files %7<lines>d lines %6.1<share>f %%", folder: folder, files: own.size,
-                                                                                lines: lines, share: 100.0 * ran / [lines, 1].max)
-    end
-    lines, ran = %i[lines ran].map { |key| files.sum { |_, reached| reached[key] } }
-    [*rows, format("%-60<folder>s %6<files>d files %7<lines>d lines %6.1<share>f %%", folder: "all", files: files.size, lines: lines, share: 100.0 * ran / [lines, 1].max)].join("\n")
+    rows = files.group_by { |file, _| File.dirname(file) }.sort.map { |folder, own| row(folder, own.map(&:last)) }
+    [*rows, row("all", files.values)].join("\n")
+  end
+
+  # @param files [Array<Reached>]
+  def row(title, files)
+    lines, ran = %i[lines ran].map { |key| files.sum(&key) }
+    format("%-60<title>s %6<files>d files %7<lines>d lines %6.1<share>f %%",
+           title: title, files: files.size, lines: lines, share: 100.0 * ran / [lines, 1].max)
   end
 
   # @param files [Hash{String=>Reached}]
   # @return [String] what nothing reaches: whole files, then methods
   def unreached(files)
     whole, partly = files.sort.partition { |_, reached| reached.lines.positive? && reached.ran.zero? }
-    lines = whole.map { |file, _| "#{file}: nothing of it" } + partly.flat_map { |file, reached| reached.unreached.map { |name| "#{file}: #{name}" } }
+    lines = whole.map { |file, _| "#{file}: nothing of it" } +
+            partly.flat_map { |file, reached| reached.unreached.map { |name| "#{file}: #{name}" } }
     lines.join("\n")
   end
 
@@ -72,7 +75,8 @@ module TestCoverage
 
     # @return [Hash{String=>Hash}] the lines and methods of each file, summed over all processes
     def merged(folder)
-      Dir.children(folder).map { |name| Marshal.load(File.binread(File.join(folder, name))) }.each_with_object({}) do |found, all|
+      results = Dir.children(folder).map { |name| Marshal.load(File.binread(File.join(folder, name))) }
+      results.each_with_object({}) do |found, all|
         found.each do |file, result|
           known = all[file] ||= { lines: [], methods: Hash.new(0) }
           known[:lines] = sum(known[:lines], result[:lines])
@@ -88,8 +92,10 @@ module TestCoverage
       sources.to_h do |file|
         result = results[file] or next [file, unloaded(file)]
         counts = result[:lines].compact
-        called = result[:methods].group_by { |(_, line), _| line }.reject { |_, all| all.sum { |_, calls| calls }.positive? }
-        [file, Reached.new(counts.size, counts.count(&:positive?), called.sort.map { |line, all| "#{all.first.first.first}, line #{line}" })]
+        called = result[:methods].group_by { |(_, line), _| line }
+                                 .reject { |_, all| all.sum { |_, calls| calls }.positive? }
+        names = called.sort.map { |line, all| "#{all.first.first.first}, line #{line}" }
+        [file, Reached.new(counts.size, counts.count(&:positive?), names)]
       end
     end
 
@@ -98,7 +104,9 @@ module TestCoverage
 
     # What users run; tests, and servers of other projects that are measured beside, are not. `Coverage` leaves out the
     # file that Ruby was started with, such as exe/elah.
-    def sources = Dir[*FOLDERS.map { |folder| "#{folder}/**/*.rb" }].grep_v(%r{/test/|\Alab/contenders/|\Abench/apps/}).sort
+    def sources
+      Dir[*FOLDERS.map { |folder| "#{folder}/**/*.rb" }].grep_v(%r{/test/|\Alab/contenders/|\Abench/apps/}).sort
+    end
   end
 
   # Of Rust: the crates' own tests. cargo-llvm-cov knows how, where it is installed; it needs rustup's llvm-tools, or
@@ -106,7 +114,8 @@ module TestCoverage
   module OfRust
     COMMAND = %w[cargo llvm-cov --locked --workspace --exclude elah --all-features --json --summary-only --quiet].freeze
     FULL = %w[cargo llvm-cov report --json].freeze
-    MISSING = "Rust is not measured: %s. `cargo install --locked cargo-llvm-cov` and `rustup component add llvm-tools` bring what is needed."
+    MISSING = "Rust is not measured: %s. `cargo install --locked cargo-llvm-cov` and " \
+              "`rustup component add llvm-tools` bring what is needed."
 
     module_function
 
@@ -126,7 +135,8 @@ module TestCoverage
 
     # @return [String, nil] what is not there
     def missing
-      return "cargo-llvm-cov is missing" unless system("cargo", "llvm-cov", "--version", out: File::NULL, err: File::NULL)
+      found = system("cargo", "llvm-cov", "--version", out: File::NULL, err: File::NULL)
+      return "cargo-llvm-cov is missing" unless found
 
       library = File.join(Open3.capture2("rustc", "--print", "target-libdir").first.chomp, "../bin/llvm-cov")
       "llvm-tools are missing" unless ENV["LLVM_COV"] || File.exist?(library)
@@ -143,8 +153,9 @@ module TestCoverage
     # Names of functions need the whole report, which is large.
     def with_functions(files)
       report = JSON.parse(Open3.capture2(*FULL).first)
-      report["data"].flat_map { |data| data["functions"] }.group_by { |one| [relative(one["filenames"].first), one["regions"].first&.first] }
-                    .each do |(file, line), all|
+      functions = report["data"].flat_map { |data| data["functions"] }
+      lines = functions.group_by { |one| [relative(one["filenames"].first), one["regions"].first&.first] }
+      lines.each do |(file, line), all|
         files[file]&.unreached&.push("line #{line}") if all.all? { |one| one["count"].zero? }
       end
       files

@@ -23,8 +23,8 @@ class Gate
   # Of the mixed load on a Rails API in `bin/test rails-long`.
   LOAD_SECONDS = ENV.fetch("LOAD_SECONDS", "600")
 
-  # A command that runs longer hangs. The fuzz tests within crates run crate by crate, for the time that is wanted each. A
-  # gem for a platform is a release build for each Ruby.
+  # A command that runs longer hangs. The fuzz tests within crates run crate by crate, for the time that is wanted each.
+  # A gem for a platform is a release build for each Ruby.
   COMMAND_SECONDS = 1800 + (20 * ENV.fetch("ELAH_FUZZ_SECONDS", "0").to_i)
   PACKAGE_SECONDS = 4 * 3600
   DOT_SECONDS = 10
@@ -56,7 +56,11 @@ class Gate
 
     private
 
-    def how = status.signaled? ? "signal #{status.termsig} (#{Signal.signame(status.termsig)})" : "status #{status.exitstatus}"
+    def how
+      return "status #{status.exitstatus}" unless status.signaled?
+
+      "signal #{status.termsig} (#{Signal.signame(status.termsig)})"
+    end
   end
 
   # What a command's tests came to.
@@ -71,7 +75,9 @@ class Gate
   def self.steps
     [
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
-      Step.new("lint", { "rubocop" => %w[rubocop --parallel --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
+      Step.new("lint", { "rubocop" => %w[rubocop --parallel --format simple],
+                         "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet
+                                        -- -D warnings] }),
       Step.new("core", { "cargo test" => [*CARGO_TEST, "--", "--skip", FUZZ] }),
       Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS), FILES_AT_ONCE),
       Step.new("gc", gc_stress_tests, FILES_AT_ONCE),
@@ -110,7 +116,8 @@ class Gate
   def self.fuzz_tests
     files = Dir["crates/*/tests/**/*.rs"].select { |file| File.read(file).include?("fn #{FUZZ}") }
     names = files.map { |file| File.basename(file.split("/")[3], ".rs") }.uniq
-    targets = { "cargo test --lib" => ["--lib"], **names.to_h { |name| ["cargo test --test #{name}", ["--test", name]] } }
+    targets = { "cargo test --lib" => ["--lib"],
+                **names.to_h { |name| ["cargo test --test #{name}", ["--test", name]] } }
     targets.transform_values { |target| [*CARGO_TEST, *target, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"] }
            .merge(ruby_tests("test/fuzz/**/*_test.rb"))
   end
@@ -156,7 +163,8 @@ class Gate
     words.map do |word|
       next Step.new(word, self.class.ruby_tests(word)) if File.file?(word)
 
-      steps.find { |step| step.name == word } or abort "There is no step #{word}; the steps are #{steps.map(&:name).join(', ')}."
+      steps.find { |step| step.name == word } or
+        abort "There is no step #{word}; the steps are #{steps.map(&:name).join(', ')}."
     end
   end
 
@@ -186,7 +194,8 @@ class Gate
     started_at = monotonic
     output, status = capture(command, seconds)
     tally = tally(output, status)
-    puts "#{"\n" if @has_dots}  #{title} #{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    verdict = "FAILED " unless status.success?
+    puts "#{"\n" if @has_dots}  #{title} #{verdict}#{tally} in #{(monotonic - started_at).round(1)} s"
     @has_dots = false
     @failures << Failure.new(title, status, output) unless status.success?
     tally
@@ -213,7 +222,7 @@ class Gate
 
   # A command that ends badly has failed, whatever it counted.
   def tally(output, status)
-    counts = output.scan(CARGO_RESULT).map { |passed, failed, ignored| Tally.new(passed.to_i, failed.to_i, ignored.to_i) } +
+    counts = output.scan(CARGO_RESULT).map { |result| Tally.new(*result.map(&:to_i)) } +
              output.scan(MINITEST_RESULT).map { |result| minitest_tally(*result.map(&:to_i)) }
     sum = counts.reduce(Tally.new(0, 0, 0), :+)
     sum.passed += 1 if counts.empty? && status.success?
@@ -221,7 +230,9 @@ class Gate
     sum
   end
 
-  def minitest_tally(runs, failures, errors, skips) = Tally.new(runs - failures - errors - skips, failures + errors, skips)
+  def minitest_tally(runs, failures, errors, skips)
+    Tally.new(runs - failures - errors - skips, failures + errors, skips)
+  end
 
   def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end

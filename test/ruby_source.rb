@@ -33,7 +33,8 @@ class RubySource
   # @return [String] as `3.4.5`
   def version
     numbers = File.read(File.join(@folder, "include/ruby/version.h")) + File.read(File.join(@folder, "version.h"))
-    %w[API_VERSION_MAJOR API_VERSION_MINOR VERSION_TEENY].map { |name| numbers[/^#define RUBY_#{name} (\d+)/, 1] }.join(".")
+    names = %w[API_VERSION_MAJOR API_VERSION_MINOR VERSION_TEENY]
+    names.map { |name| numbers[/^#define RUBY_#{name} (\d+)/, 1] }.join(".")
   end
 
   # Builds it, or what has changed, and installs it.

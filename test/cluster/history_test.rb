@@ -227,6 +227,8 @@ class ClusterBoardHistoryTest < ClusterHistoryTest
 
   # Of calls that overlap, the one that ends last need not be the one whose score stays.
   def alone?(write)
-    @calls.none? { |call| !call.equal?(write) && call.key == write.key && call.end > write.start && call.start < write.end }
+    @calls.none? do |call|
+      !call.equal?(write) && call.key == write.key && call.end > write.start && call.start < write.end
+    end
   end
 end

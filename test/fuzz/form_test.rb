@@ -9,8 +9,10 @@ require "uri"
 
 class FormFuzzTest < Minitest::Test
   RACK = Rack::QueryParser.make_default(*(1_000_000 if Rack.release < "3"), 8, params_limit: 100)
-  SAMPLES = ["a[b][]=1&a[b][]=2&c=%C3%A9", "a[][b]=1&a[][c]=2&a[][b]=3", "a=1;b=2& c[d]e[f]=3", "x%5By%5D=z&x[w][]", "a[]b[c]=1&a[]b[d]=2&[]=3", "utf8=%E2%9C%93+"].freeze
-  WORDS = ["[", "]", "[]", "[a]", "[b]", "[][a]", "[][", "]]", "&", "&", ";", "=", "=1", "+", "%20", "%", "%5B", "%5D", "%0A", "\n", "%00", "%ff", "a", "b", "é", " "].freeze
+  SAMPLES = ["a[b][]=1&a[b][]=2&c=%C3%A9", "a[][b]=1&a[][c]=2&a[][b]=3", "a=1;b=2& c[d]e[f]=3", "x%5By%5D=z&x[w][]",
+             "a[]b[c]=1&a[]b[d]=2&[]=3", "utf8=%E2%9C%93+"].freeze
+  WORDS = ["[", "]", "[]", "[a]", "[b]", "[][a]", "[][", "]]", "&", "&", ";", "=", "=1", "+", "%20", "%", "%5B", "%5D",
+           "%0A", "\n", "%00", "%ff", "a", "b", "é", " "].freeze
   MUTATOR = Fuzz::Mutator.new(SAMPLES, WORDS)
 
   def test_forms
@@ -43,7 +45,8 @@ class FormFuzzTest < Minitest::Test
   def rack(text, separators)
     params = RACK.parse_nested_query(text.b, separators)
     URI.decode_www_form_component(text.b, Encoding::UTF_8).valid_encoding? ? params : :refused
-  rescue Rack::QueryParser::ParameterTypeError, Rack::QueryParser::InvalidParameterError, Rack::QueryParser::QueryLimitError, ArgumentError
+  rescue Rack::QueryParser::ParameterTypeError, Rack::QueryParser::InvalidParameterError,
+         Rack::QueryParser::QueryLimitError, ArgumentError
     :refused
   end
 end

@@ -8,12 +8,15 @@ require "json"
 
 class JSONFuzzTest < Minitest::Test
   SAMPLES = [
-    '{"a":[1,-2.5e3,"x\u00e9\n",true,false,null,{"b":{}}],"cé":"d","i":[99999999999999999999]}', '[[[[]],{}],"",0,-0,-0.0,1E+2,0.1]',
-    '{"a":1,"a":2,"":{"a":[{"b":1},{"b":2}]}}', '"\"\\\/\b\f\n\r\t\u0000\ud83d\ude00"', "[1.7976931348623157e308,5e-324,9007199254740993.0,18446744073709551616]",
+    '{"a":[1,-2.5e3,"x\u00e9\n",true,false,null,{"b":{}}],"cé":"d","i":[99999999999999999999]}',
+    '[[[[]],{}],"",0,-0,-0.0,1E+2,0.1]', '{"a":1,"a":2,"":{"a":[{"b":1},{"b":2}]}}',
+    '"\"\\\/\b\f\n\r\t\u0000\ud83d\ude00"', "[1.7976931348623157e308,5e-324,9007199254740993.0,18446744073709551616]",
     "{#{(0..40).map { |number| %("name #{number}":[#{number}]) }.join(',')}}", "[#{(0..70).to_a.join(', ')}]"
   ].freeze
-  WORDS = ["{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "\\udc00", "\\u0000", "/", "//", "/*", "null", "true", "NaN", "-", "+", "0", "00", ".", "e", "E9",
-           "1e400", "1e-400", "-0", "9223372036854775808", "0.1", "\u{1F600}", "\xff", "\xc3", " ", "\n", "\u00a0", "\uFEFF", "\0", "[[[[[[[[[[", '{"a":{"a":', "\"a\":1,"].freeze
+  WORDS = ["{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "\\udc00", "\\u0000", "/", "//", "/*", "null",
+           "true", "NaN", "-", "+", "0", "00", ".", "e", "E9", "1e400", "1e-400", "-0", "9223372036854775808", "0.1",
+           "\u{1F600}", "\xff", "\xc3", " ", "\n", "\u00a0", "\uFEFF", "\0", "[[[[[[[[[[", '{"a":{"a":',
+           "\"a\":1,"].freeze
   MUTATOR = Fuzz::Mutator.new(SAMPLES, WORDS)
 
   # The library says which floats are out of range.
@@ -27,7 +30,10 @@ class JSONFuzzTest < Minitest::Test
   end
 
   def test_documents
-    Fuzz.run(self) { |random| check(MUTATOR.mutated(random).force_encoding(random.rand(8).zero? ? Encoding::BINARY : Encoding::UTF_8)) }
+    Fuzz.run(self) do |random|
+      text = MUTATOR.mutated(random)
+      check(text.force_encoding(random.rand(8).zero? ? Encoding::BINARY : Encoding::UTF_8))
+    end
   end
 
   private

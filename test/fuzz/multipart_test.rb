@@ -8,13 +8,18 @@ require "tmpdir"
 
 class MultipartFuzzTest < Minitest::Test
   SAMPLES = [
-    "--x\r\nContent-Disposition: form-data; name=\"a[b]\"\r\n\r\n1\r\n--x\r\nContent-Disposition: form-data; name=\"a[c][]\"\r\n\r\n2\r\n--x--\r\n",
-    "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nfile\r\n--x--\r\n",
-    "--x\r\nContent-Disposition: form-data; name=t\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\r\n\xe9\r\n--x--\r\n",
-    "--x\r\nContent-Disposition: form-data; name=\"n\"; filename*=UTF-8''na%C3%AFve.%2e\r\n\r\n\r\n--x\r\nX-Y: z\r\ncontent-disposition: x; name=q\r\n\r\n\xff\r\n--x--"
+    "--x\r\nContent-Disposition: form-data; name=\"a[b]\"\r\n\r\n1\r\n" \
+    "--x\r\nContent-Disposition: form-data; name=\"a[c][]\"\r\n\r\n2\r\n--x--\r\n",
+    "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\n" \
+    "Content-Type: text/plain\r\n\r\nfile\r\n--x--\r\n",
+    "--x\r\nContent-Disposition: form-data; name=t\r\n" \
+    "Content-Type: text/plain; charset=iso-8859-1\r\n\r\n\xe9\r\n--x--\r\n",
+    "--x\r\nContent-Disposition: form-data; name=\"n\"; filename*=UTF-8''na%C3%AFve.%2e\r\n\r\n\r\n" \
+    "--x\r\nX-Y: z\r\ncontent-disposition: x; name=q\r\n\r\n\xff\r\n--x--"
   ].freeze
-  WORDS = ["--x", "--x--", "\r\n", "\r\n\r\n", "--", "\"", "\\", ";", "=", "%00", "%ff", "..", "/", "\0", "\xff", "[", "]", "[]", "filename=\"", "filename*=", "name=", "charset=",
-           "utf-8", "utf-16", "martian", "Content-Type: text/plain; charset=", ".", "\u{1F600}" * 70].freeze
+  WORDS = ["--x", "--x--", "\r\n", "\r\n\r\n", "--", "\"", "\\", ";", "=", "%00", "%ff", "..", "/", "\0", "\xff",
+           "[", "]", "[]", "filename=\"", "filename*=", "name=", "charset=", "utf-8", "utf-16", "martian",
+           "Content-Type: text/plain; charset=", ".", "\u{1F600}" * 70].freeze
   MUTATOR = Fuzz::Mutator.new(SAMPLES, WORDS)
 
   def test_bodies

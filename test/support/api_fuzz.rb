@@ -16,9 +16,11 @@ class ApiFuzz
   TEXT = "𝛑 größe 日本 🎉"
   # What usually stands at a place.
   KINDS = {
-    text: ["a", "name", TEXT], word: %w[alpha beta-1 c.d], integer: [1, 2, 10, 100], number: [1, 0.5, 99.9], boolean: [true, false],
-    time: %w[2026-11-23T10:00:00Z 2030-01-01], url: ["https://example.com/a?b=c#d", "http://example.com/#{TEXT.delete(' ')}"],
-    uuid: ["01a208fa-69c2-7000-8ea1-66990cd99d1a"], cursor: %w[AAAA AAAAAAAAAAE MQ 1.AAAA], words: [%w[a b], ["größe"]], object: [{ "a" => 1 }, {}]
+    text: ["a", "name", TEXT], word: %w[alpha beta-1 c.d], integer: [1, 2, 10, 100], number: [1, 0.5, 99.9],
+    boolean: [true, false], time: %w[2026-11-23T10:00:00Z 2030-01-01],
+    url: ["https://example.com/a?b=c#d", "http://example.com/#{TEXT.delete(' ')}"],
+    uuid: ["01a208fa-69c2-7000-8ea1-66990cd99d1a"], cursor: %w[AAAA AAAAAAAAAAE MQ 1.AAAA],
+    words: [%w[a b], ["größe"]], object: [{ "a" => 1 }, {}]
   }.freeze
   # What a place in JSON may have to bear, as JSON: other types, numbers beyond any range, text that is hardly any, and
   # what is no JSON.
@@ -47,11 +49,12 @@ class ApiFuzz
                  "multipart/form-data", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
                  "Basic \xFF", "Bearer \xFF", "Basic 4pyT", "*/*;q=\xFF", "0", "-1",
                  "durability=delivered, wait=0", "durability=\xFF"].map(&:b).freeze
-  HEADERS = %w[Accept Content-Type Content-Encoding Authorization X-Api-Key Idempotency-Key Prefer User-Agent Origin X-Forwarded-For X-Write-Token
-               Last-Event-ID DNT Cookie If-None-Match Accept-Language].freeze
+  HEADERS = %w[Accept Content-Type Content-Encoding Authorization X-Api-Key Idempotency-Key Prefer User-Agent Origin
+               X-Forwarded-For X-Write-Token Last-Event-ID DNT Cookie If-None-Match Accept-Language].freeze
   FORM = "application/x-www-form-urlencoded"
   BODIES = Fuzz::Mutator.new(['{"a":[1,"b",{"c":null}]}', "a=b&c[]=d&e[f]=g",
-                              "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n", "{\"a\":1}\n{\"b\":2}\n"],
+                              "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n",
+                              "{\"a\":1}\n{\"b\":2}\n"],
                              ['"', "{", "[", "&", "=", "[]", "%FF", "\xFF", "\0", "\n", "1e999", "\\u0000", "--x--",
                               "\xF0\x9F\x8E\x89"])
 
@@ -99,13 +102,16 @@ class ApiFuzz
 
   def filled(target)
     places = target.scan(/:[a-z_]+/).size
-    text = target.gsub(/:([a-z_]+)/) { odd?(places) ? ODD_TEXT.sample(random: @random) : encoded(value(Regexp.last_match(1).to_sym)) }
+    text = target.gsub(/:([a-z_]+)/) do
+      odd?(places) ? ODD_TEXT.sample(random: @random) : encoded(value(Regexp.last_match(1).to_sym))
+    end
     return text unless text.include?("?") && odd?(4)
 
     path, query = text.split("?", 2)
     pairs = query.split("&")
     name = pairs.sample(random: @random).to_s.split("=").first
-    "#{path}?#{[*pairs, ["#{name}=1", "#{name}[]=1", "#{name}[a]=1", "#{name}", "#{name}[][", "%FF=1", "=", "&&", "#{name}=%FF"].sample(random: @random)].join('&')}"
+    more = ["#{name}=1", "#{name}[]=1", "#{name}[a]=1", "#{name}", "#{name}[][", "%FF=1", "=", "&&", "#{name}=%FF"]
+    "#{path}?#{[*pairs, more.sample(random: @random)].join('&')}"
   end
 
   def value(kind)
@@ -125,7 +131,11 @@ class ApiFuzz
       return [{ "Content-Type" => FORM }.merge(headers), form(body)] if body.is_a?(Hash) && @random.rand(8).zero?
 
       [{ "Content-Type" => "application/json" }.merge(headers), json(body)]
-    else [headers, body.b.gsub(/:([a-z_]+)/) { odd?(2) ? ODD_JSON.sample(random: @random) : JSON.generate(value(Regexp.last_match(1).to_sym)).b }]
+    else
+      text = body.b.gsub(/:([a-z_]+)/) do
+        odd?(2) ? ODD_JSON.sample(random: @random) : JSON.generate(value(Regexp.last_match(1).to_sym)).b
+      end
+      [headers, text]
     end
   end
 
@@ -145,7 +155,11 @@ class ApiFuzz
   end
 
   def form(body)
-    body.map { |name, kind| "#{name}=#{odd?(4) ? ODD_TEXT.sample(random: @random) : encoded(kind.is_a?(Symbol) ? value(kind) : kind)}" }.join("&")
+    pairs = body.map do |name, kind|
+      text = odd?(4) ? ODD_TEXT.sample(random: @random) : encoded(kind.is_a?(Symbol) ? value(kind) : kind)
+      "#{name}=#{text}"
+    end
+    pairs.join("&")
   end
 
   def judge(verb, target, headers, body)
@@ -153,8 +167,10 @@ class ApiFuzz
     fault = fault(answer, verb == "HEAD")
     return answer unless fault
 
-    said = "#{verb} #{target[0, 300]} #{headers.transform_values { |value| value[0, 60] }} #{body.to_s.b[0, 500].inspect}"
-    raise "#{fault}: #{said}\n#{answer.status} #{answer.body[0, 500]}\n#{@server.process.log.lines.last(15).join[0, 3000]}"
+    said = "#{verb} #{target[0, 300]} #{headers.transform_values { |value| value[0, 60] }} " \
+           "#{body.to_s.b[0, 500].inspect}"
+    log = @server.process.log.lines.last(15).join[0, 3000]
+    raise "#{fault}: #{said}\n#{answer.status} #{answer.body[0, 500]}\n#{log}"
   end
 
   def fault(answer, is_head)
@@ -174,7 +190,9 @@ class ApiFuzz
   def code(answer)
     case answer["content-type"]
     when /xml/ then answer.body[%r{<Class>(\w+)</Class>}, 1]
-    when /json/ then JSON.parse(answer.body).then { |document| document["code"] || document.dig("errors", "class") || document.dig("results", 0, "code") }
+    when /json/
+      document = JSON.parse(answer.body)
+      document["code"] || document.dig("errors", "class") || document.dig("results", 0, "code")
     else answer.body[/\A(\w+): /, 1]
     end
   end

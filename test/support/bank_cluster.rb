@@ -83,7 +83,8 @@ class BankCluster < AppCluster
   # @return [Hash{String=>Integer}] balances as a server reads them
   def balances(server) = @confirmed.to_h { |key, _| [key, server.get("/#{key}").json["balance"]] }
 
-  # @return [Hash{String=>Array}] balances as a server reads them that lack a confirmed deposit, or have one that nobody made
+  # @return [Hash{String=>Array}] balances as a server reads them that lack a confirmed deposit, or have one that nobody
+  # made
   def wrong(server)
     balances(server).reject { |key, balance| balance&.between?(@confirmed[key], @confirmed[key] + @unsure[key]) }
   end

@@ -9,8 +9,8 @@ require "tmpdir"
 # Owns a headless Chromium that a test drives over the DevTools protocol, through a pipe. It has one page.
 class Chromium
   PROGRAM = "chromium"
-  FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update --no-first-run
-             --hide-scrollbars --remote-debugging-pipe].freeze
+  FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking
+             --disable-component-update --no-first-run --hide-scrollbars --remote-debugging-pipe].freeze
   SECONDS = 60
 
   # Raised when it says nothing for too long, ends, or a script in the page fails.
@@ -108,7 +108,8 @@ class Chromium
 
   def note(message)
     case message["method"]
-    when "Runtime.exceptionThrown" then @complaints << message.dig("params", "exceptionDetails", "exception", "description")
+    when "Runtime.exceptionThrown"
+      @complaints << message.dig("params", "exceptionDetails", "exception", "description")
     when "Log.entryAdded"
       entry = message.dig("params", "entry")
       @complaints << entry["text"] if entry["level"] == "error"

@@ -28,8 +28,11 @@ module CoverageRecorder
   def self.write
     files = Coverage.peek_result.select { |file, _| file.match?(MEASURED) }
     found = files.to_h do |file, result|
-      methods = result[:methods].group_by { |(owner, name, line, *), _| ["#{owner.to_s[/\A(?:#<Class:)?([\w:]+)/, 1]}##{name}", line] }
-      [file.delete_prefix("#{ROOT}/"), { lines: result[:lines], methods: methods.transform_values { |all| all.sum(&:last) } }]
+      methods = result[:methods].group_by do |(owner, name, line, *), _|
+        ["#{owner.to_s[/\A(?:#<Class:)?([\w:]+)/, 1]}##{name}", line]
+      end
+      calls = methods.transform_values { |all| all.sum(&:last) }
+      [file.delete_prefix("#{ROOT}/"), { lines: result[:lines], methods: calls }]
     end
     File.binwrite(File.join(FOLDER, "#{Process.pid}-#{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"),
                   Marshal.dump(found))

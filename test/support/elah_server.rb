@@ -51,8 +51,10 @@ class ElahServer
 
   def initialize(app, extension:, env:, arguments:, under:, options:)
     @folder = Dir.mktmpdir("elah-test")
-    file = File.file?(app) ? File.expand_path(app) : File.join(@folder, "app#{extension}").tap { |path| File.write(path, app) }
-    flags = { bind: "tcp://127.0.0.1:0", data: File.join(@folder, "data"), run_dir: File.join(@folder, "run") }.merge(options).flat_map { |name, value| flag(name, value) }
+    file = File.file?(app) ? File.expand_path(app) : File.join(@folder, "app#{extension}")
+    File.write(file, app) unless File.file?(app)
+    defaults = { bind: "tcp://127.0.0.1:0", data: File.join(@folder, "data"), run_dir: File.join(@folder, "run") }
+    flags = defaults.merge(options).flat_map { |name, value| flag(name, value) }
     spawn(env, [*under, EXECUTABLE, "serve", file, *flags, *arguments])
     @url = wait_for(LISTENING)[1]
   rescue StandardError

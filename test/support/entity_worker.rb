@@ -42,7 +42,8 @@ class EntityWorker
 
   def serve(line)
     _, key, name, *arguments = line.split
-    answer(@accounts[key].public_send(name, *arguments.map { |argument| argument.match?(/\A-?\d+\z/) ? argument.to_i : argument }))
+    arguments.map! { |argument| argument.match?(/\A-?\d+\z/) ? argument.to_i : argument }
+    answer(@accounts[key].public_send(name, *arguments))
   rescue StandardError => e
     write("! #{e.class} #{e.message}")
   end

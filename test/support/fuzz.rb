@@ -41,7 +41,9 @@ module Fuzz
     raise
   end
 
-  def self.repeat_line(test, seed) = "Fuzz test #{test.class}##{test.name} failed. Repeat this case with ELAH_FUZZ_SEED=#{seed} ELAH_FUZZ_SECONDS=0."
+  def self.repeat_line(test, seed)
+    "Fuzz test #{test.class}##{test.name} failed. Repeat this case with ELAH_FUZZ_SEED=#{seed} ELAH_FUZZ_SECONDS=0."
+  end
   private_class_method :repeat_line
 
   def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

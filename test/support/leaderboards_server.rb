@@ -17,5 +17,7 @@ class LeaderboardsServer < AppServer
   def submit(board, member, score, **fields) = put("#{board}/members/#{member}", { score: score, **fields })
 
   # @return [Array<Array(String, Object)>] the first members with their scores
-  def top(board, count = 1000) = get("#{board}/top?limit=#{count}").json.fetch("members").map { |row| row.values_at("member", "score") }
+  def top(board, count = 1000)
+    get("#{board}/top?limit=#{count}").json.fetch("members").map { |row| row.values_at("member", "score") }
+  end
 end

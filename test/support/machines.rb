@@ -2,7 +2,8 @@
 
 require "open3"
 
-# Machines of a test: network namespaces of this one, on a bridge, each with an address of its own. Only root can make them.
+# Machines of a test: network namespaces of this one, on a bridge, each with an address of its own. Only root can make
+# them.
 class Machines
   # Raised when the system refuses.
   class Refused < StandardError; end

@@ -24,7 +24,9 @@ class ModuleGraph
   # @return [Array<Array<String>>] modules that use each other in a circle: those of the crate, and the files of each
   # folder
   def circles
-    [[], *folders].flat_map { |folder| circles_in(edges(folder)).map { |names| names.map { |name| [*folder, name].join("/") } } }
+    [[], *folders].flat_map do |folder|
+      circles_in(edges(folder)).map { |names| names.map { |name| [*folder, name].join("/") } }
+    end
   end
 
   # @return [Array<String>] the crates of this workspace that the code names
@@ -35,7 +37,10 @@ class ModuleGraph
   def files = @files ||= Dir["#{@src}/**/*.rs"].reject { |file| file.match?(%r{/tests(\.rs|/)}) }
 
   # The modules that have a folder, without those whose own modules stand for them.
-  def folders = files.map { |file| segments(file)[0...-1] }.uniq.reject { |folder| folder.empty? || gathering.include?(folder.join("/")) }
+  def folders
+    files.map { |file| segments(file)[0...-1] }.uniq
+         .reject { |folder| folder.empty? || gathering.include?(folder.join("/")) }
+  end
 
   # The name of the module in the folder that a path leads to or through.
   def node(path, folder)
@@ -51,8 +56,11 @@ class ModuleGraph
   def segments(file) = file.delete_prefix("#{@src}/").delete_suffix(".rs").split("/")
 
   def gathering
-    @gathering ||= Dir["#{@src}/*.rs"].select { |file| code(file).lines.all? { |line| line.match?(/\A\s*(#|pub|mod|$)/) && !line.match?(/\b(fn|struct|use)\b/) } }
-                                      .map { |file| File.basename(file, ".rs") }
+    @gathering ||= Dir["#{@src}/*.rs"].select { |file| gathers?(file) }.map { |file| File.basename(file, ".rs") }
+  end
+
+  def gathers?(file)
+    code(file).lines.all? { |line| line.match?(/\A\s*(#|pub|mod|$)/) && !line.match?(/\b(fn|struct|use)\b/) }
   end
 
   # The paths from the crate's root that the file names.
@@ -60,7 +68,8 @@ class ModuleGraph
     @paths ||= {}
     @paths[file] ||= code(file).scan(PATH).flat_map do |root, names, group, name|
       above = root == "crate" ? [] : segments(file)[0...-root.scan("super").size]
-      (group ? group.gsub(/\{.*?\}/m, "").scan(/[\w:]+/) : [name]).map { |last| [*above, *names.split("::"), *last.split("::")] }
+      lasts = group ? group.gsub(/\{.*?\}/m, "").scan(/[\w:]+/) : [name]
+      lasts.map { |last| [*above, *names.split("::"), *last.split("::")] }
     end
   end
 

@@ -56,7 +56,9 @@ class PeerLinksCase < Minitest::Test
   def warn(complaint) = @complaints << complaint
 
   # @return [String] the bytes of a call
-  def call_frame(id, payload, seconds: 60) = [21 + payload.bytesize, 1, id, 1, seconds * 1_000_000].pack("VCQ<VQ<") + payload
+  def call_frame(id, payload, seconds: 60)
+    [21 + payload.bytesize, 1, id, 1, seconds * 1_000_000].pack("VCQ<VQ<") + payload
+  end
 
   # A call that may be late.
   def call_in_time(peer, message, limited: :raise)

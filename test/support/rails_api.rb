@@ -24,7 +24,9 @@ module RailsApi
   end
 
   # @return [Hash{String=>String}] of a process that runs the app
-  def self.env(adapter = "postgresql", **database) = { "DATABASE_URL" => url(adapter, **database), "CREATE_TABLES" => "1" }
+  def self.env(adapter = "postgresql", **database)
+    { "DATABASE_URL" => url(adapter, **database), "CREATE_TABLES" => "1" }
+  end
 
   # Copies the app, so that a test may change its files, and what Rails writes beside it does not stay.
   #
@@ -42,19 +44,21 @@ module RailsApi
   # @param options [Hash] of Elah
   # @yieldparam server [ElahServer]
   def serve(adapter = "postgresql", database: {}, env: {}, folder: FOLDER, **options, &block)
-    ElahServer.start(File.join(folder, "config.ru"), env: RailsApi.env(adapter, **database).merge(env), **options, &block)
+    env = RailsApi.env(adapter, **database).merge(env)
+    ElahServer.start(File.join(folder, "config.ru"), env: env, **options, &block)
   end
 
   # @return [ElahServer] one on PostgreSQL for the whole process: a start of Rails takes seconds
   def shared_server = RailsApi.shared_server
 
   def self.shared_server
-    @shared_server ||= ElahServer.start(File.join(FOLDER, "config.ru"), env: env.merge("LOG_FILE" => LOG)).tap do |server|
-      Minitest.after_run do
-        server.stop
-        FileUtils.rm_f(LOG)
+    @shared_server ||=
+      ElahServer.start(File.join(FOLDER, "config.ru"), env: env.merge("LOG_FILE" => LOG)).tap do |server|
+        Minitest.after_run do
+          server.stop
+          FileUtils.rm_f(LOG)
+        end
       end
-    end
   end
 
   # Connections come back a moment after the response was read. Those who wait for one of a request that was broken off

@@ -30,12 +30,13 @@ module RecordsCase
   # @param options [Hash] of Elah
   # @yieldparam server [ElahServer]
   def serve(adapter, server: DATABASES.fetch(adapter).shared, database: {}, **options, &block)
-    env = { "DATABASE_URL" => RecordsCase.url(adapter, server, pool: POOL, checkout_timeout: CHECKOUT_SECONDS, **database), "CREATE_TABLES" => "1" }
+    url = RecordsCase.url(adapter, server, pool: POOL, checkout_timeout: CHECKOUT_SECONDS, **database)
+    env = { "DATABASE_URL" => url, "CREATE_TABLES" => "1" }
     ElahServer.start(self.class::APP, env: env, **options, &block)
   end
 
-  # The connections come back when the last answer has left, a moment after it was read. One of a request that was broken
-  # off is replaced first, and meanwhile nothing is in use though others wait.
+  # The connections come back when the last answer has left, a moment after it was read. One of a request that was
+  # broken off is replaced first, and meanwhile nothing is in use though others wait.
   def assert_nothing_leaked(server, busy: 0)
     wait_until("all connections are back") do
       stat = server.get("/pool").json
@@ -47,7 +48,8 @@ module RecordsCase
     define_method(:"test_two_hundred_requests_wait_for_#{adapter}_and_nobody_else_does") do
       serve(adapter) do |server|
         bursts = []
-        until bursts.any? { |burst| burst.usual_hello_seconds < HELLO_SECONDS && burst.seconds < MOST_SECONDS } || bursts.size == ROUNDS
+        quick = ->(burst) { burst.usual_hello_seconds < HELLO_SECONDS && burst.seconds < MOST_SECONDS }
+        until bursts.any?(&quick) || bursts.size == ROUNDS
           bursts << RequestBurst.new(server, ["/slow"] * 200, hellos: 15)
           assert_equal({ 200 => 200 }, bursts.last.statuses)
         end

@@ -19,7 +19,9 @@ class RingPoolsServer < AppServer
   # @param parameters [String]
   # @return [Array<Hash>] rows
   def bulk(pools, parameters: "a=1")
-    rows = pools.map { |pool| { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&#{parameters}" } }
+    rows = pools.map do |pool|
+      { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&#{parameters}" }
+    end
     post("/api/2013-07-01/bulk.json", { requests: rows }).json.fetch("responses")
   end
 end

@@ -33,7 +33,8 @@ class SinkCase < Minitest::Test
 
   # @return [Elah::Sink] closed at the end of the test
   def sink(name = "events", **options, &block)
-    options = { folder: File.join(@folder, name), clock: @clock, pause: method(:pause), linger_seconds: 0.0, adopt_seconds: ADOPT_SECONDS }.merge(options)
+    options = { folder: File.join(@folder, name), clock: @clock, pause: method(:pause), linger_seconds: 0.0,
+                adopt_seconds: ADOPT_SECONDS, **options }
     Elah::Sink.new(name, **options, &block).tap { |made| @sinks << made }
   end
 

@@ -70,7 +70,9 @@ module SupervisedCase
     end
     yield
     ended = true
-    threads.map(&:value).reduce(Traffic.new(0, [])) { |sum, one| Traffic.new(sum.answered + one.answered, sum.failures + one.failures) }
+    threads.map(&:value).reduce(Traffic.new(0, [])) do |sum, one|
+      Traffic.new(sum.answered + one.answered, sum.failures + one.failures)
+    end
   ensure
     ended = true
     threads&.each(&:join)

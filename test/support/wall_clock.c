@@ -1,5 +1,5 @@
-// The wall clock of a process of a test, loaded by LD_PRELOAD: the right time and the seconds that are in the file WALL_CLOCK. All
-// other clocks are the system's.
+// The wall clock of a process of a test, loaded by LD_PRELOAD: the right time and the seconds that are in the file
+// WALL_CLOCK. All other clocks are the system's.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -9,8 +9,11 @@ class WebSocket
   # @param headers [Hash{String=>String}] added to the handshake
   def initialize(server, path, headers = {})
     @client = server.connect
-    lines = { "Host" => "test.example", "Upgrade" => "websocket", "Connection" => "Upgrade", "Sec-WebSocket-Key" => KEY, "Sec-WebSocket-Version" => "13" }
-    @client.write("GET #{path} HTTP/1.1\r\n#{lines.merge(headers).map { |name, value| "#{name}: #{value}\r\n" }.join}\r\n")
+    handshake = { "Host" => "test.example", "Upgrade" => "websocket", "Connection" => "Upgrade",
+                  "Sec-WebSocket-Key" => KEY, "Sec-WebSocket-Version" => "13" }.merge(headers)
+    lines = handshake.map { |name, value| "#{name}: #{value}\r\n" }
+    @client.write("GET #{path} HTTP/1.1\r\n#{lines.join}\r\n")
+
     head = @client.read_head
     raise "no WebSocket: #{head}" unless head.status == 101 && head["sec-websocket-accept"] == ACCEPT
   end

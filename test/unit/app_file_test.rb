@@ -21,8 +21,9 @@ class AppFileTest < Minitest::Test
   end
 
   def test_a_ruby_file_is_ordinary_ruby
+    part = "AppFileTestPart = Struct.new(:file, :dir, :config) { def call(env) = [200, {}, [env]] }"
     in_folder("app.rb" => "require_relative 'part'\nrun AppFileTestPart.new(__FILE__, __dir__, Elah::Config)",
-              "part.rb" => "AppFileTestPart = Struct.new(:file, :dir, :config) { def call(env) = [200, {}, [env]] }") do |folder|
+              "part.rb" => part) do |folder|
       app = Elah::AppFile.load("app.rb")
       assert_equal [File.realpath("app.rb"), File.realpath(folder), Elah::Config],
                    [File.realpath(app.file), File.realpath(app.dir), app.config]
@@ -38,7 +39,8 @@ class AppFileTest < Minitest::Test
   end
 
   def test_a_rackup_file_goes_through_rack
-    app = load("use(Class.new { def initialize(app) = @app = app\n def call(env) = @app.call(env + 1) })\nrun ->(env) { [env, {}, []] }", "config.ru")
+    app = load("use(Class.new { def initialize(app) = @app = app\n def call(env) = @app.call(env + 1) })\n" \
+               "run ->(env) { [env, {}, []] }", "config.ru")
     assert_equal [42, {}, []], app.call(41)
   end
 
@@ -70,7 +72,8 @@ class AppFileTest < Minitest::Test
     assert_match(/not an app: `run` accepts/, refuse("run 'text'"))
     assert_match(/runs nil, which is not an app: `run` accepts/, refuse("run nil"))
     assert_match(/must end in \.rb or \.ru/, refuse("", "app.py"))
-    assert_match(/App file .*nothing\.rb does not exist/, assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }.message)
+    error = assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }
+    assert_match(/App file .*nothing\.rb does not exist/, error.message)
   end
 
   # An author saw forty lines, of which one was the app's.
@@ -84,8 +87,15 @@ class AppFileTest < Minitest::Test
   end
 
   def test_the_error_of_a_definition_names_its_line
-    source = "class AppFileTestAPI < Elah::API\n  params { requires :a, type: Integer, values: ['x'] }\n  get(:x) { 1 }\nend\nrun AppFileTestAPI"
-    assert_match(/\Atype: Integer is incompatible with values: \["x"\]\. \(.*app\.rb:2\)\z/, assert_raises(Elah::API::DefinitionError) { load(source) }.message)
+    source = <<~RUBY
+      class AppFileTestAPI < Elah::API
+        params { requires :a, type: Integer, values: ['x'] }
+        get(:x) { 1 }
+      end
+      run AppFileTestAPI
+    RUBY
+    error = assert_raises(Elah::API::DefinitionError) { load(source) }
+    assert_match(/\Atype: Integer is incompatible with values: \["x"\]\. \(.*app\.rb:2\)\z/, error.message)
   end
 
   def test_errors_of_the_file_keep_their_class_and_line

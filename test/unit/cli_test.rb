@@ -64,7 +64,9 @@ class CliTest < Minitest::Test
   def test_an_unknown_flag_is_answered_with_the_nearest
     assert_equal "elah: Unknown flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n",
                  refuse("serve", "--quue-max", "3")
-    assert_match(/\Aelah: Unknown flag --max-body\. Similar: --body-bytes-max, (--[a-z-]+), (--[a-z-]+)\. `elah help serve` lists all\.\n\z/, refuse("serve", "--max-body"))
+    similar = /--body-bytes-max, (--[a-z-]+), (--[a-z-]+)/
+    assert_match(/\Aelah: Unknown flag --max-body\. Similar: #{similar}\. `elah help serve` lists all\.\n\z/,
+                 refuse("serve", "--max-body"))
     assert_equal 3, refuse("serve", "--nothing")[/Similar: (.*?)\./, 1].split(", ").size
     assert_includes refuse("serve", "--queue-m=3"), "Unknown flag --queue-m."
     assert_includes refuse("serve", "-z"), "-z"
@@ -83,7 +85,8 @@ class CliTest < Minitest::Test
 
   # It used to show all servers, whichever process was named.
   def test_the_status_refuses_what_it_would_ignore
-    assert_equal "elah: elah status accepts flags only: remove 4711. --pidfile chooses a server.\n", refuse("status", "4711")
+    assert_equal "elah: elah status accepts flags only: remove 4711. --pidfile chooses a server.\n",
+                 refuse("status", "4711")
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
@@ -129,7 +132,8 @@ class CliTest < Minitest::Test
   def test_the_command_finds_the_library_on_the_load_path
     Dir.mktmpdir do |folder|
       FileUtils.cp(EXECUTABLE, folder)
-      output, status = Open3.capture2e({ "RUBYLIB" => File.expand_path("../../lib", __dir__) }, File.join(folder, "elah"), "version")
+      output, status = Open3.capture2e({ "RUBYLIB" => File.expand_path("../../lib", __dir__) },
+                                       File.join(folder, "elah"), "version")
       assert_equal [true, "elah #{Elah::VERSION} "], [status.success?, output[/\Aelah \S+ /]], output
     end
   end
@@ -145,7 +149,8 @@ class CliTest < Minitest::Test
       File.write(path, <<~RUBY)
         route = Struct.new(:request_method, :path, :description)
         app = ->(env) {}
-        app.define_singleton_method(:routes) { [route.new("GET", "/links/:code", "One link"), route.new("DELETE", "/", nil)] }
+        routes = [route.new("GET", "/links/:code", "One link"), route.new("DELETE", "/", nil)]
+        app.define_singleton_method(:routes) { routes }
         run app
       RUBY
       assert_equal [0, "GET     /links/:code  One link\nDELETE  /\n", ""], elah("routes", path)
@@ -163,7 +168,11 @@ class CliTest < Minitest::Test
       File.write(path, <<~RUBY)
         api = ->(name) { Class.new(Elah::API) { get(name) { 1 } } }
         use Rack::Head
-        map("/deep") { use Rack::Runtime; map("/er") { run api["a"] }; run Rack::Builder.new { use Rack::ETag; run api["b"] } }
+        map("/deep") do
+          use Rack::Runtime
+          map("/er") { run api["a"] }
+          run Rack::Builder.new { use Rack::ETag; run api["b"] }
+        end
         map("/plain") { run ->(env) { [200, {}, []] } }
         map("http://example.org/named") { run Rack::URLMap.new("/x" => api["c"], "/" => ->(env) { [200, {}, []] }) }
         run Rack::Cascade.new([->(env) { [404, {}, []] }, Rack::ShowExceptions.new(api["d"])])
@@ -268,7 +277,8 @@ class CliTest < Minitest::Test
       end
       out, status = Open3.capture2e({ "RUBYLIB" => nil }, File.join(folder, "exe/elah"), "serve")
       assert_equal 1, status.exitstatus
-      assert_match(/\Aelah: Elah's native extension is not built for Ruby #{RUBY_VERSION}. In a checkout run bin\/setup[^\n]*\n\z/, out)
+      reason = "Elah's native extension is not built for Ruby #{RUBY_VERSION}"
+      assert_match(/\Aelah: #{reason}. In a checkout run bin\/setup[^\n]*\n\z/, out)
     end
   end
 

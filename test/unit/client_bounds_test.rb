@@ -22,7 +22,8 @@ class ClientBoundsTest < Minitest::Test
   end
 
   def test_a_number_is_a_whole_one
-    { Elah::SQL => :connections_max, Elah::Mongo => :connections_max, Elah::Redis => :in_flight_max }.each do |client, name|
+    { Elah::SQL => :connections_max, Elah::Mongo => :connections_max,
+      Elah::Redis => :in_flight_max }.each do |client, name|
       [0, -1, 1.5, nil].each do |value|
         next if value.nil? && client == Elah::Mongo # which takes the URL's then
 
@@ -42,7 +43,8 @@ class ClientBoundsTest < Minitest::Test
 
   def test_a_build_without_clients_says_how_to_get_them
     %w[SQL Mongo Redis].each do |name|
-      script = "require 'elah'; Elah::Clients.send(:remove_const, :#{name}); begin; Elah::#{name}; rescue Elah::ClientMissing => e; puts e.message; end"
+      script = "require 'elah'; Elah::Clients.send(:remove_const, :#{name}); " \
+               "begin; Elah::#{name}; rescue Elah::ClientMissing => e; puts e.message; end"
       out = IO.popen([RbConfig.ruby, "-I#{File.expand_path('../../lib', __dir__)}", "-e", script], &:read)
       assert_equal "Elah::#{name} is not part of this build of Elah: run `bin/setup --clients`, " \
                    "or install the gem with this client (docs/installing.md).\n", out

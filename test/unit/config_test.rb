@@ -25,7 +25,8 @@ class ConfigTest < Minitest::Test
       next if option.name == :data
 
       expected = option.default
-      expected.nil? ? assert_nil(config.public_send(option.name)) : assert_equal(expected, config.public_send(option.name))
+      found = config.public_send(option.name)
+      expected.nil? ? assert_nil(found) : assert_equal(expected, found)
     end
     assert_equal false, config.log_requests?
     assert_predicate config, :frozen?
@@ -47,7 +48,8 @@ class ConfigTest < Minitest::Test
   end
 
   def test_usual_variables_are_read_and_elahs_own_name_beats_them
-    env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "a.pid", "WEB_CONCURRENCY" => "1", "ELAH_DATA" => "/srv/data" }
+    env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "a.pid", "WEB_CONCURRENCY" => "1",
+            "ELAH_DATA" => "/srv/data" }
     config = load(env: env)
     assert_equal [3000, "production", "a.pid", 1, "/srv/data"],
                  [config.port, config.environment, config.pidfile, config.workers, config.data]
@@ -107,8 +109,10 @@ class ConfigTest < Minitest::Test
   end
 
   def test_a_word_of_the_file_without_its_value_is_answered_with_its_line
-    { "bind" => "bind needs one value, and has none", "bind 'tcp://127.0.0.1:1', 'tcp://127.0.0.1:2'" => "bind needs one value, and has 2",
-      "port" => "port needs one value, and has none", "set" => "set needs a name and a value", "set :a" => "set needs a name and a value" }.each do |line, message|
+    { "bind" => "bind needs one value, and has none",
+      "bind 'tcp://127.0.0.1:1', 'tcp://127.0.0.1:2'" => "bind needs one value, and has 2",
+      "port" => "port needs one value, and has none", "set" => "set needs a name and a value",
+      "set :a" => "set needs a name and a value" }.each do |line, message|
       answer = refuse(file: "workers 1\n#{line}")
       assert_includes answer, message
       assert_match(%r{config/elah\.rb:2}, answer)
@@ -131,7 +135,8 @@ class ConfigTest < Minitest::Test
 
   def test_hooks_run_in_their_order
     $config_test_calls = []
-    config = load(file: "before_worker_boot { $config_test_calls << 1 }\nbefore_worker_boot { $config_test_calls << 2 }")
+    config = load(file: "before_worker_boot { $config_test_calls << 1 }\n" \
+                        "before_worker_boot { $config_test_calls << 2 }")
     config.run_hooks(:before_worker_boot)
     config.run_hooks(:before_worker_shutdown)
     assert_equal [1, 2], $config_test_calls
@@ -147,9 +152,11 @@ class ConfigTest < Minitest::Test
   end
 
   def test_variables_that_no_option_has_are_told
-    settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello", "ELAH_FOO" => "1", "LINKS_HOSTS" => "a" }).settings
+    settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello",
+                           "ELAH_FOO" => "1", "LINKS_HOSTS" => "a" }).settings
     settings["elah_greeting"]
-    assert_equal ["No option reads the environment variable ELAH_WORKRES. Did you mean ELAH_WORKERS?", "No option reads the environment variable ELAH_FOO."], settings.warnings
+    assert_equal ["No option reads the environment variable ELAH_WORKRES. Did you mean ELAH_WORKERS?",
+                  "No option reads the environment variable ELAH_FOO."], settings.warnings
   end
 
   def test_a_config_file_that_is_no_ruby_is_told_with_its_line

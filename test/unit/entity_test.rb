@@ -30,8 +30,12 @@ class EntityTest < EntityCase
   end
 
   def test_a_row_that_is_no_text_is_refused
-    [nil, :symbol, 1, 1.5].each { |wrong| assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_row(wrong, "value") } }
-    [nil, :symbol, 1.5, 1 << 62, ["nested"]].each { |wrong| assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_joined(1, "key", "part", wrong) } }
+    [nil, :symbol, 1, 1.5].each do |wrong|
+      assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_row(wrong, "value") }
+    end
+    [nil, :symbol, 1.5, 1 << 62, ["nested"]].each do |wrong|
+      assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_joined(1, "key", "part", wrong) }
+    end
     assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_joined(0, "value") }
     assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_joined(2, "k" * 480, 1, "value") }
     assert_raises(ArgumentError) { @accounts["1"].write_joined(2, "key") }
@@ -51,7 +55,8 @@ class EntityTest < EntityCase
     end
     one, other = names.map { |name| Class.new(Elah::Entity) { entity_name name } }
     assert_same one.in(@store), Elah::Entity::Collection.at(one.in(@store).number)
-    assert_match(/#{names.last} and #{names.first} cannot be told apart/, assert_raises(ArgumentError) { other.in(@store) }.message)
+    error = assert_raises(ArgumentError) { other.in(@store) }
+    assert_match(/#{names.last} and #{names.first} cannot be told apart/, error.message)
   end
 
   def test_what_was_answered_is_there_when_the_process_comes_back
@@ -83,7 +88,9 @@ class EntityTest < EntityCase
     assert_equal 2, @accounts["42"].deposit(1)
     assert_equal 1, @accounts["k" * 255].deposit(1)
     assert_equal 1, @accounts["\xff\x00".b].deposit(1)
-    ["", "k" * 256].each { |key| assert_match(/1 to 255 bytes/, assert_raises(ArgumentError) { @accounts[key].balance }.message) }
+    ["", "k" * 256].each do |key|
+      assert_match(/1 to 255 bytes/, assert_raises(ArgumentError) { @accounts[key].balance }.message)
+    end
   end
 
   def test_entities_whose_keys_begin_alike_share_nothing
@@ -168,7 +175,9 @@ class EntityTest < EntityCase
 
   def test_a_call_that_comes_back_is_refused
     Elah.run do
-      error = assert_raises(Elah::Entity::Reentrant) { @accounts["1"].ask(@accounts["2"], :ask, @accounts["1"], :balance) }
+      error = assert_raises(Elah::Entity::Reentrant) do
+        @accounts["1"].ask(@accounts["2"], :ask, @accounts["1"], :balance)
+      end
       assert_match(/1\]/, error.message)
       assert_raises(Elah::Entity::Reentrant) { @accounts["1"].ask(@accounts["1"], :balance) }
       assert_equal 0, @accounts["1"].balance
@@ -211,7 +220,8 @@ class EntityTest < EntityCase
   end
 
   def test_many_calls_have_one_answer_each
-    answers = @accounts.call_many([["1", :deposit, 3], ["2", :deposit, 4], ["1", :withdraw, 9], ["1", :deposit, 4], ["", :balance]])
+    answers = @accounts.call_many([["1", :deposit, 3], ["2", :deposit, 4], ["1", :withdraw, 9], ["1", :deposit, 4],
+                                   ["", :balance]])
     assert_equal [3, 4, 7], answers.values_at(0, 1, 3)
     assert_instance_of Account::Poor, answers[2]
     assert_instance_of ArgumentError, answers[4]
@@ -220,8 +230,9 @@ class EntityTest < EntityCase
 
   def test_many_calls_keep_what_is_said_of_a_call
     3.times { |key| @accounts[key].balance }
-    calls = [["0", :keywords, 1], ["1", :keywords, 1, { rest: 2 }], ["0", :keywords, 7, { more: 3 }], ["2", :keywords, *(1..12)],
-             ["1", :keywords, { rest: 1 }], ["2", :keywords, [1], nil], ["1", :keywords, "last"]]
+    calls = [["0", :keywords, 1], ["1", :keywords, 1, { rest: 2 }], ["0", :keywords, 7, { more: 3 }],
+             ["2", :keywords, *(1..12)], ["1", :keywords, { rest: 1 }], ["2", :keywords, [1], nil],
+             ["1", :keywords, "last"]]
     alone = calls.map { |key, name, *arguments| outcome { @accounts[key].public_send(name, *arguments) } }
     assert_equal alone.map(&:inspect), @accounts.call_many(calls).map(&:inspect)
   end
@@ -235,7 +246,8 @@ class EntityTest < EntityCase
   def test_a_call_among_many_that_fails_leaves_its_entity_as_it_is_stored
     2.times { |key| @accounts[key].deposit(5) }
     lives = Account::LIVES.dup
-    answers = @accounts.call_many([["0", :deposit, 1], ["0", :break], ["0", :deposit, 1], ["1", :withdraw, 9], ["1", :balance], ["0", :balance]])
+    answers = @accounts.call_many([["0", :deposit, 1], ["0", :break], ["0", :deposit, 1], ["1", :withdraw, 9],
+                                   ["1", :balance], ["0", :balance]])
     assert_equal [6, 7, 5, 7], answers.values_at(0, 2, 4, 5)
     assert_equal ["broken", Account::Poor], [answers[1].message, answers[3].class]
     assert_equal({ "0" => lives["0"] + 1, "1" => lives["1"] }, Account::LIVES, "who says no stays in memory")
@@ -245,8 +257,8 @@ class EntityTest < EntityCase
   # An exception that ends the task, and a throw, pass through; the entity goes on.
   def test_what_ends_the_caller_is_no_answer_of_one_call
     %w[1 2].each { |key| @accounts[key].balance }
-    calls = ->(error) { [["1", :balance], ["2", :break, error], ["1", :balance]].then { |all| [all[0], ["1", :break, error], all[1]] } }
-    assert_raises(Elah::Cancelled) { @accounts.call_many(calls.call(Elah::Cancelled)) }
+    calls = [["1", :balance], ["1", :break, Elah::Cancelled], ["2", :break, Elah::Cancelled]]
+    assert_raises(Elah::Cancelled) { @accounts.call_many(calls) }
     assert_raises(NoMemoryError) { @accounts.call_many([["1", :break, NoMemoryError], ["2", :break, NoMemoryError]]) }
     assert_equal([0, 0], %w[1 2].map { |key| @accounts[key].balance })
   end
@@ -255,7 +267,8 @@ class EntityTest < EntityCase
     Elah.run do
       3.times { |key| @accounts[key].balance }
       gate = Gate.new
-      many = Elah.async { @accounts.call_many([["0", :wait, gate, 0], ["1", :wait, gate, 1], ["2", :wait, gate, 2], ["1", :wait, gate, 3]]) }
+      calls = %w[0 1 2 1].each_with_index.map { |key, number| [key, :wait, gate, number] }
+      many = Elah.async { @accounts.call_many(calls) }
       gate << nil
       later = Elah.async { @accounts["1"].deposit(4) }
       3.times { gate << nil }
@@ -291,13 +304,16 @@ class EntityTest < EntityCase
   end
 
   def test_what_a_class_declares
-    assert_match(/:disk or :memory/, assert_raises(ArgumentError) { Class.new(Elah::Entity) { durability :tape } }.message)
+    error = assert_raises(ArgumentError) { Class.new(Elah::Entity) { durability :tape } }
+    assert_match(/:disk or :memory/, error.message)
     assert_match(/no index :nope/, assert_raises(ArgumentError) { @accounts.index(:nope) }.message)
     assert_equal :memory, Class.new(Class.new(Elah::Entity) { durability :memory }).durability
   end
 
   def test_another_thread_is_refused
     @accounts["1"].deposit(1)
-    assert_raises(Elah::OutsideLoop) { Thread.new { Elah.run { @accounts["1"].balance } }.tap { |thread| thread.report_on_exception = false }.value }
+    thread = Thread.new { Elah.run { @accounts["1"].balance } }
+    thread.report_on_exception = false
+    assert_raises(Elah::OutsideLoop) { thread.value }
   end
 end

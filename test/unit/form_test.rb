@@ -37,24 +37,33 @@ class FormTest < Minitest::Test
   def assert_as_rack(text)
     case (expected = rack(text))
     when :refused then refused(text)
-    when String then assert_equal "The parameters cannot be read: #{expected.sub("Rack::QueryParser::Params", "Hash")}.", refused(text)
+    when String
+      reason = expected.sub("Rack::QueryParser::Params", "Hash")
+      assert_equal "The parameters cannot be read: #{reason}.", refused(text)
     else assert_equal expected, parse(text), text.inspect
     end
     expected
   end
 
   TABLE = [
-    "", "a", "a=", "=a", "=", "&", "&&", ";", "a=1", "a=1&b=2", "a=1;b=2", "a=1&a=2", "a=b=c", "a==", "a=1& b=2", " a=1", "a=1;  b=2", "a&a=1",
-    "a+b=c+d", "a%20b=%2B", "%C3%A9=%e2%82%ac", "é=ü", "a%5Bb%5D=1", "a%26b=c%3Dd", "a=%", "a=%2", "a=%zz", "%=1", "a%g0", "a=%ff", "%ff=1", "a=%00",
-    "a[]", "a[]=", "a[]=1", "a[]=1&a[]=2", "a[]&a[]=1", "a[b]=1", "a[b]=1&a[c]=2", "a[b]=1&a[b]=2", "a[b][c]=1", "a[b][]=1&a[b][]=2", "a[][b]=1",
-    "a[][b]=1&a[][b]=2", "a[][b]=1&a[][c]=2", "a[][b]=1&a[][c]=2&a[][b]=3", "a[][b][c]=1&a[][b][d]=2", "a[][b][]=1&a[][b][]=2", "a[][b][]=1&a[][c]=2",
-    "a[][]=1", "a[][][]=1", "a[][][b]=1", "a[][b][][c]=1&a[][b][][c]=2", "x[y][][z]=1&x[y][][w]=a&x[y][][z]=2", "a[]b=1", "a[]b[c]=1&a[]b[d]=2",
-    "a[", "a[=1", "a]=1", "a]]=1", "[a]=1", "[a][b]=1", "[]=1", "[[]=1", "[]", "]=1", "[=1", "a[[]=1", "a[[b]=1", "a[[b]]=1", "a[b=1", "a[b]c=1",
-    "a[b]c[d]=1", "a[b[c]=1", "a[b][=1", "a[][=1", "a[]]=1", "a[]][b]=1", "a[b]]=1", "a.b=1", "a[0]=x&a[1]=y", "a[ ]=1", "a[%00]=1",
-    "a=1&a[]=2", "a=1&a[b]=2", "a[]=1&a=2", "a[]=1&a[b]=2", "a[b]=1&a[]=2", "a[b]=1&a=2", "a[b]=1&a[b][c]=2", "a[b][]=1&a[b][c]=2", "a[][b]=1&a[][b][c]=2",
-    "a=&a[]=1", "a&a[b]=1", "a[b]&a[b][c]=1", "a[][b]&a[][b]=1", "a[%0A]=1", "a[]%0A[][b]=1", "a[x]%0A[]y=1", "a[]%0A[b]=1", "a%0Ab=1", "a[b]%0A=1",
+    "", "a", "a=", "=a", "=", "&", "&&", ";", "a=1", "a=1&b=2", "a=1;b=2", "a=1&a=2", "a=b=c", "a==", "a=1& b=2",
+    " a=1", "a=1;  b=2", "a&a=1",
+    "a+b=c+d", "a%20b=%2B", "%C3%A9=%e2%82%ac", "é=ü", "a%5Bb%5D=1", "a%26b=c%3Dd", "a=%", "a=%2", "a=%zz", "%=1",
+    "a%g0", "a=%ff", "%ff=1", "a=%00",
+    "a[]", "a[]=", "a[]=1", "a[]=1&a[]=2", "a[]&a[]=1", "a[b]=1", "a[b]=1&a[c]=2", "a[b]=1&a[b]=2", "a[b][c]=1",
+    "a[b][]=1&a[b][]=2", "a[][b]=1", "a[][b]=1&a[][b]=2", "a[][b]=1&a[][c]=2", "a[][b]=1&a[][c]=2&a[][b]=3",
+    "a[][b][c]=1&a[][b][d]=2", "a[][b][]=1&a[][b][]=2", "a[][b][]=1&a[][c]=2", "a[][]=1", "a[][][]=1", "a[][][b]=1",
+    "a[][b][][c]=1&a[][b][][c]=2", "x[y][][z]=1&x[y][][w]=a&x[y][][z]=2", "a[]b=1", "a[]b[c]=1&a[]b[d]=2",
+    "a[", "a[=1", "a]=1", "a]]=1", "[a]=1", "[a][b]=1", "[]=1", "[[]=1", "[]", "]=1", "[=1", "a[[]=1", "a[[b]=1",
+    "a[[b]]=1", "a[b=1", "a[b]c=1", "a[b]c[d]=1", "a[b[c]=1", "a[b][=1", "a[][=1", "a[]]=1", "a[]][b]=1", "a[b]]=1",
+    "a.b=1", "a[0]=x&a[1]=y", "a[ ]=1", "a[%00]=1",
+    "a=1&a[]=2", "a=1&a[b]=2", "a[]=1&a=2", "a[]=1&a[b]=2", "a[b]=1&a[]=2", "a[b]=1&a=2", "a[b]=1&a[b][c]=2",
+    "a[b][]=1&a[b][c]=2", "a[][b]=1&a[][b][c]=2",
+    "a=&a[]=1", "a&a[b]=1", "a[b]&a[b][c]=1", "a[][b]&a[][b]=1", "a[%0A]=1", "a[]%0A[][b]=1", "a[x]%0A[]y=1",
+    "a[]%0A[b]=1", "a%0Ab=1", "a[b]%0A=1",
     "utf8=%E2%9C%93&user[name]=B&user[tags][]=x&user[tags][]=y&commit=Go", "filter[a][b][c][d][e]=1",
-    "a#{"[b]" * 31}=1", "a#{"[b]" * 32}=1", "a#{"[]" * 40}=1", "&" * 4094, "&" * 4095, "&" * 4096, "#{"a[]=1&" * 1000}a[]=2"
+    "a#{"[b]" * 31}=1", "a#{"[b]" * 32}=1", "a#{"[]" * 40}=1", "&" * 4094, "&" * 4095, "&" * 4096,
+    "#{"a[]=1&" * 1000}a[]=2"
   ].freeze
 
   def test_the_table_as_in_rack
@@ -63,7 +72,8 @@ class FormTest < Minitest::Test
 
   def test_random_queries_as_in_rack
     random = Random.new(3)
-    pieces = ["a", "b", "c", "[", "]", "[]", "[a]", "[b]", "[][a]", "[][b]", "=", "=1", "&", "&", ";", "+", "%20", "%5B", "%5D", "%0A", "é", " ", "%"]
+    pieces = ["a", "b", "c", "[", "]", "[]", "[a]", "[b]", "[][a]", "[][b]", "=", "=1", "&", "&", ";", "+",
+              "%20", "%5B", "%5D", "%0A", "é", " ", "%"]
     outcomes = Hash.new(0)
     20_000.times do
       text = Array.new(random.rand(1..24)) { pieces.sample(random: random) }.join
@@ -75,7 +85,9 @@ class FormTest < Minitest::Test
   end
 
   def test_forms_separate_with_the_ampersand_alone
-    ["a=1;b=2&c=3", "a=1; b=2", ";", "a;b[c]=1&d"].each { |text| assert_equal rack(text, "&"), parse(text, semicolons: false) }
+    ["a=1;b=2&c=3", "a=1; b=2", ";", "a;b[c]=1&d"].each do |text|
+      assert_equal rack(text, "&"), parse(text, semicolons: false)
+    end
   end
 
   def test_values_are_utf8
@@ -86,14 +98,17 @@ class FormTest < Minitest::Test
   end
 
   def test_what_cannot_be_decoded
-    assert_equal "The parameters cannot be read: the parameter text \"b%2\" cannot be decoded: the percent sign at byte 1 " \
-                 "is not followed by two hexadecimal digits.", refused("a=1&b%2")
-    ["a=%ff", "%ff=a", "a=\xff", "a=%ED%A0%80", "a[%c3]=1"].each { |text| assert_match "not valid UTF-8", refused(text) }
+    assert_equal "The parameters cannot be read: the parameter text \"b%2\" cannot be decoded: " \
+                 "the percent sign at byte 1 is not followed by two hexadecimal digits.", refused("a=1&b%2")
+    ["a=%ff", "%ff=a", "a=\xff", "a=%ED%A0%80", "a[%c3]=1"].each do |text|
+      assert_match "not valid UTF-8", refused(text)
+    end
   end
 
   def test_the_bounds_are_the_callers
     assert_equal({ "a" => "1", "b" => "2" }, Elah::Form.parse("a=1&b=2", params_max: 2, depth_max: 1))
-    [["a=1&b=2&c=3", "there are 3 parameters, and at most 2 are accepted"], ["a[b]=1", "nested more than 1 levels deep"]].each do |text, sentence|
+    [["a=1&b=2&c=3", "there are 3 parameters, and at most 2 are accepted"],
+     ["a[b]=1", "nested more than 1 levels deep"]].each do |text, sentence|
       error = assert_raises(Elah::Form::ParseError) { Elah::Form.parse(text, params_max: 2, depth_max: 1) }
       assert_match sentence, error.message
     end

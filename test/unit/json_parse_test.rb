@@ -52,11 +52,12 @@ false
 [18446744073709551616,1.5,"\"9","1e5",{"12":-123456789012345678901}, -0, 99999999999999999999e0]
 TEXTS
 
-  INVALID = ["", " ", "nul", "nulll", "True", "NaN", "Infinity", "-Infinity", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "0x10", "1_000",
-             "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{1:2}",
-             "{\"a\" 1}", "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\t\"", "\"\n\"", "'a'", "[1]x", "[1][2]", "1 2",
-             "/* c */ 1", "// c\n1", "[1]//", "\u00a0[1]", "\uFEFF[1]", "[i", "[n", "[t", "[f", "{\"a\":i", "\0", "[1]\0", "undefined", "1e400",
-             "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800x\"", "\"\\ud800\\u0041\""].freeze
+  INVALID = ["", " ", "nul", "nulll", "True", "NaN", "Infinity", "-Infinity", "-", "+1", "01", "-01", "1.", ".5",
+             "1e", "1e+", "0x10", "1_000", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"", "{\"a\":",
+             "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{1:2}", "{\"a\" 1}", "\"", "\"a", "\"\\", "\"\\x\"",
+             "\"\\u12\"", "\"\\u12g4\"", "\"\t\"", "\"\n\"", "'a'", "[1]x", "[1][2]", "1 2", "/* c */ 1", "// c\n1",
+             "[1]//", "\u00a0[1]", "\uFEFF[1]", "[i", "[n", "[t", "[f", "{\"a\":i", "\0", "[1]\0", "undefined",
+             "1e400", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800x\"", "\"\\ud800\\u0041\""].freeze
 
   def parse(text, **options) = Elah::JSON.parse(text, **options)
 
@@ -136,7 +137,8 @@ TEXTS
 
   def test_a_depth_bound_beyond_the_stack_raises_and_does_not_crash
     endless = "[" * 5_000_000
-    [-> { parse(endless, depth_max: 10_000_000) }, -> { Fiber.new { parse(endless, depth_max: 10_000_000) }.resume }].each do |call|
+    [-> { parse(endless, depth_max: 10_000_000) },
+     -> { Fiber.new { parse(endless, depth_max: 10_000_000) }.resume }].each do |call|
       assert_raises(SystemStackError, &call)
     end
     assert_equal [1], parse("[1]")
@@ -166,7 +168,8 @@ TEXTS
     random = Random.new(2)
     [*0..40, 1_000].each do |size|
       names = Array.new(size) { "name #{random.rand([size, 1].max)}" }
-      text = "{#{names.each_with_index.map { |name, index| "\"#{name}\":[#{(0..index % 40).to_a.join(",")}]" }.join(",")}}"
+      members = names.each_with_index.map { |name, index| "\"#{name}\":[#{(0..index % 40).to_a.join(",")}]" }
+      text = "{#{members.join(",")}}"
       assert_same JSON.parse(text), parse(text), text
       assert_equal JSON.parse(text).keys, parse(text).keys
       assert_same JSON.parse(text, symbolize_names: true), parse(text, symbolize_names: true), text
@@ -180,7 +183,10 @@ TEXTS
     assert_raises(ArgumentError) { parse("1", symbolise: true) }
   end
 
-  def random_text(random) = Array.new(random.rand(12)) { ["a", "\"", "\\", "\n", "é", "😀", "\u0000", "1", ",", "]"].sample(random: random) }.join
+  def random_text(random)
+    characters = ["a", "\"", "\\", "\n", "é", "😀", "\u0000", "1", ",", "]"]
+    Array.new(random.rand(12)) { characters.sample(random: random) }.join
+  end
 
   def random_value(random, depth = 0)
     case random.rand(depth > 4 ? 6 : 8)
@@ -198,7 +204,8 @@ TEXTS
     random = Random.new(5)
     3_000.times do
       value = random_value(random)
-      [JSON.generate(value), JSON.pretty_generate(value), JSON.generate(value, ascii_only: true)].each { |text| assert_same JSON.parse(text), parse(text), text }
+      texts = [JSON.generate(value), JSON.pretty_generate(value), JSON.generate(value, ascii_only: true)]
+      texts.each { |text| assert_same JSON.parse(text), parse(text), text }
     end
   end
 

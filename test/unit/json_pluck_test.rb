@@ -32,22 +32,25 @@ class JSONPluckTest < Minitest::Test
   end
 
   def test_the_last_value_of_a_repeated_name_counts
-    ['{"a":"1","a":"2"}', '{"a":"1","a":null}', '{"b":{"c":"1","d":{"e":"2"}},"b":{"c":"3"}}', '{"b":{"c":"1"},"b":"x"}', '{"b":"x","b":[]}',
-     '{"b":{"d":{"e":"1"},"d":{}}}'].each { |json| assert_equal parsed(json), pluck(json), json }
+    ['{"a":"1","a":"2"}', '{"a":"1","a":null}', '{"b":{"c":"1","d":{"e":"2"}},"b":{"c":"3"}}',
+     '{"b":{"c":"1"},"b":"x"}', '{"b":"x","b":[]}', '{"b":{"d":{"e":"1"},"d":{}}}'].each do |json|
+      assert_equal parsed(json), pluck(json), json
+    end
   end
 
   def test_what_the_parser_accepts_is_accepted
     deep = "#{"[" * 99}#{"]" * 99}"
     inside = "#{"[" * 98}#{"]" * 98}"
-    [%({"a":"1","n":#{deep}}), %({"a":#{deep}}), %({"b":{"n":#{inside}}}), '{"a":"1","n":1e300}', '"a"', "[1]", "7"].each do |json|
+    [%({"a":"1","n":#{deep}}), %({"a":#{deep}}), %({"b":{"n":#{inside}}}), '{"a":"1","n":1e300}', '"a"', "[1]",
+     "7"].each do |json|
       assert_equal parsed(json), pluck(json), json
     end
   end
 
   def test_what_the_parser_refuses_is_refused
     deep = "#{"[" * 100}#{"]" * 100}"
-    ["", "{", '{"a":"1"}x', '{"a":"\ud800"}', '{"a":01}', '{"a":"1",}', "{\"a\":\"\t\"}", "{\"a\":\"\xFF\"}", '{"n":1e999}',
-     %({"n":#{deep}}), %({"a":#{deep}}), %({"b":{"n":#{deep[1..-2]}}})].each do |json|
+    ["", "{", '{"a":"1"}x', '{"a":"\ud800"}', '{"a":01}', '{"a":"1",}', "{\"a\":\"\t\"}", "{\"a\":\"\xFF\"}",
+     '{"n":1e999}', %({"n":#{deep}}), %({"a":#{deep}}), %({"b":{"n":#{deep[1..-2]}}})].each do |json|
       error = assert_raises(Elah::JSON::ParseError, json) { pluck(json) }
       assert_equal assert_raises(Elah::JSON::ParseError) { Elah::JSON.parse(json) }.message, error.message
     end
@@ -62,7 +65,8 @@ class JSONPluckTest < Minitest::Test
   end
 
   def test_values_outlive_collections_of_garbage
-    json = Elah::JSON.generate({ "a" => Array.new(50) { |n| "text #{n}" }, "b" => { "c" => ["x"] * 20, "d" => { "e" => { "f" => "g" * 50 } } } })
+    json = Elah::JSON.generate({ "a" => Array.new(50) { |n| "text #{n}" },
+                                 "b" => { "c" => ["x"] * 20, "d" => { "e" => { "f" => "g" * 50 } } } })
     expected = parsed(json)
     GC.stress = true
     found = pluck(json)

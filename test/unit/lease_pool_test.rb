@@ -63,7 +63,9 @@ class LeasePoolTest < Minitest::Test
   def test_what_is_no_id_names_no_lease
     pool = pool()
     pool.lease
-    ["", "1", "1-", "-1", "1-1-1", "1-x", "+1-1", " 1-1", "9" * 400, "1-#{'9' * 30}", "\xff-1"].each { |id| assert_nil pool.find(id), id.inspect }
+    ["", "1", "1-", "-1", "1-1-1", "1-x", "+1-1", " 1-1", "9" * 400, "1-#{'9' * 30}", "\xff-1"].each do |id|
+      assert_nil pool.find(id), id.inspect
+    end
     assert_raises(TypeError) { pool.find(nil) }
     assert_raises(TypeError) { pool.release(7) }
   end
@@ -84,8 +86,8 @@ class LeasePoolTest < Minitest::Test
     later(1)
     text = pool.lease_all_json([{ session: "a\"ü" }, {}])
     at = @clock.now
-    assert_equal [{ "lease" => "7-1", "item" => 7, "session" => "a\"ü", "begun_at" => at, "held_until" => at + (60 * SECOND) }, nil],
-                 Elah::JSON.parse(text)
+    assert_equal [{ "lease" => "7-1", "item" => 7, "session" => "a\"ü", "begun_at" => at,
+                    "held_until" => at + (60 * SECOND) }, nil], Elah::JSON.parse(text)
   end
 
   def test_a_batch_with_a_bad_request_lends_nothing
@@ -141,9 +143,11 @@ class LeasePoolTest < Minitest::Test
   end
 
   def test_bad_input_says_what_is_wrong
-    { { items: [1, 1] } => "invalid_item", { items: [-1] } => "invalid_item", { items: [2**62] } => "invalid_item", { items: 1..200_000 } => "invalid_item",
-      { hold: 0 } => "invalid_terms", { hold: "1" } => "invalid_terms", { hold: Float::NAN } => "invalid_terms", { hold: 1e12 } => "invalid_terms",
-      { quarantine: -1 } => "invalid_terms", { policy: :best } => "invalid_terms", { name: "x" * 256 } => "invalid_name" }.each do |settings, code|
+    { { items: [1, 1] } => "invalid_item", { items: [-1] } => "invalid_item", { items: [2**62] } => "invalid_item",
+      { items: 1..200_000 } => "invalid_item", { hold: 0 } => "invalid_terms", { hold: "1" } => "invalid_terms",
+      { hold: Float::NAN } => "invalid_terms", { hold: 1e12 } => "invalid_terms",
+      { quarantine: -1 } => "invalid_terms", { policy: :best } => "invalid_terms",
+      { name: "x" * 256 } => "invalid_name" }.each do |settings, code|
       settings = { items: [1], hold: 60 }.merge(settings)
       error = assert_raises(Elah::LeasePool::Error, settings.inspect) { pool(settings.delete(:items), **settings) }
       assert_equal code, error.code, error.message

@@ -17,8 +17,8 @@ class ListenerTest < Minitest::Test
   end
 
   def test_what_is_no_url_is_refused
-    ["", "9292", "127.0.0.1:9292", "tcp://127.0.0.1", "tcp://:80", "tcp://::1:80", "tcp://a:65536", "tcp://a:80/x", "http://a:80",
-     "unix://", "unix://a\0b", "tcp://a b:80", "tcp://a:80\ntcp://b:80"].each do |text|
+    ["", "9292", "127.0.0.1:9292", "tcp://127.0.0.1", "tcp://:80", "tcp://::1:80", "tcp://a:65536", "tcp://a:80/x",
+     "http://a:80", "unix://", "unix://a\0b", "tcp://a b:80", "tcp://a:80\ntcp://b:80"].each do |text|
       assert_nil Elah::Listener.parse(text), text.inspect
     end
   end

@@ -9,9 +9,10 @@ class MongoBsonTest < Minitest::Test
   INVALID = Mongo::InvalidValue
 
   def test_every_kind_of_value_comes_back
-    document = { "text" => "Ü\u0000x", "int32" => -(2**31), "int64" => 2**31, "least" => -(2**63), "most" => (2**63) - 1, "float" => 0.1,
-                 "true" => true, "false" => false, "nil" => nil, "bytes" => "\xFF\x00".b, "id" => Mongo::ObjectId.generate,
-                 "pattern" => /a.b\/Ü/mix, "decimal" => BigDecimal("-12.50"), "array" => [1, [2, { "a" => [] }]], "empty" => {},
+    document = { "text" => "Ü\u0000x", "int32" => -(2**31), "int64" => 2**31, "least" => -(2**63),
+                 "most" => (2**63) - 1, "float" => 0.1, "true" => true, "false" => false, "nil" => nil,
+                 "bytes" => "\xFF\x00".b, "id" => Mongo::ObjectId.generate, "pattern" => /a.b\/Ü/mix,
+                 "decimal" => BigDecimal("-12.50"), "array" => [1, [2, { "a" => [] }]], "empty" => {},
                  "infinite" => -Float::INFINITY }
     assert_equal document, round_trip(document)
     assert_equal document.keys, round_trip(document).keys
@@ -93,7 +94,8 @@ class MongoBsonTest < Minitest::Test
   end
 
   def test_documents_survive_a_collection_of_garbage
-    document = { "list" => Array.new(200) { |index| { "n" => index, "text" => "x" * index, "id" => Mongo::ObjectId.generate } } }
+    list = Array.new(200) { |index| { "n" => index, "text" => "x" * index, "id" => Mongo::ObjectId.generate } }
+    document = { "list" => list }
     GC.stress = true
     read = round_trip(document)
     GC.stress = false

@@ -12,10 +12,13 @@ class MultipartTest < Minitest::Test
 
   def body(*parts, last: "--AaB03x--\r\n") = parts.map { |part| "--AaB03x\r\n#{part}\r\n" }.join.concat(last).b
 
-  def field(name, content = "x", *lines) = [%(Content-Disposition: form-data; name="#{name}"), *lines, "", content].map(&:b).join("\r\n")
+  def field(name, content = "x", *lines)
+    [%(Content-Disposition: form-data; name="#{name}"), *lines, "", content].map(&:b).join("\r\n")
+  end
 
   def upload(name, filename, content = "x", type: "text/plain")
-    [%(Content-Disposition: form-data; name="#{name}"; filename="#{filename}"), *("Content-Type: #{type}" if type), "", content].map(&:b).join("\r\n")
+    [%(Content-Disposition: form-data; name="#{name}"; filename="#{filename}"),
+     *("Content-Type: #{type}" if type), "", content].map(&:b).join("\r\n")
   end
 
   def parse(body, content_type = CONTENT_TYPE, **bounds) = Elah::Multipart.parse(body, content_type, **bounds)
@@ -78,14 +81,18 @@ class MultipartTest < Minitest::Test
       body(field("a[b]", "1"), field("a[c][]", "2"), field("a[c][]", "3"), field("x[][y]", "4"), field("x[][y]", "5")),
       body(field("a", "line\r\nline\r\n--AaB03", "Content-Type: text/plain; charset=UTF-8"), field("é", "日本")),
       body(upload("f", "a.txt", "content\r\n\r\nmore")),
-      body(upload("f[]", "a.txt", "1"), upload("f[]", "b.png", "\x89PNG\r\n\x00\xff", type: "image/png"), field("t", "x")),
+      body(upload("f[]", "a.txt", "1"), upload("f[]", "b.png", "\x89PNG\r\n\x00\xff", type: "image/png"),
+           field("t", "x")),
       body(upload("f", "", ""), field("t", "x")),
       body(upload("f", "C:\\Users\\me\\a b.txt")), body(upload("f", "/etc/passwd")), body(upload("f", "caf%C3%A9.txt")),
-      body(upload("f", "100%.txt")), body(upload("f", "a\\\"b.txt")), body(upload("f", "noextension", type: nil)), body(upload("f", "x.#{"e" * 200}")),
-      body(%(Content-Disposition: form-data; name="f"; filename*=UTF-8''na%C3%AFve.txt\r\nContent-Type: text/plain\r\n\r\nx)),
+      body(upload("f", "100%.txt")), body(upload("f", "a\\\"b.txt")), body(upload("f", "noextension", type: nil)),
+      body(upload("f", "x.#{"e" * 200}")),
+      body(%(Content-Disposition: form-data; name="f"; filename*=UTF-8''na%C3%AFve.txt\r\n) \
+           "Content-Type: text/plain\r\n\r\nx"),
       body(%(Content-Disposition: form-data; name=bare; filename=a.txt\r\n\r\nx)),
       body(field("json", '{"a":1}', "Content-Type: application/json")),
-      body(field("a", "1"), last: "--AaB03x--"), "preamble\r\n".b + body(field("a", "1")), body(field("a", "1")) + "epilogue", "--AaB03x--\r\n", ""
+      body(field("a", "1"), last: "--AaB03x--"), "preamble\r\n".b + body(field("a", "1")),
+      body(field("a", "1")) + "epilogue", "--AaB03x--\r\n", ""
     ].each { |text| assert_as_rack(text) }
     assert_as_rack(body(field("a", "1")), 'multipart/form-data; boundary="AaB03x"')
     assert_as_rack(body(field("a", "1")), "multipart/mixed; charset=utf-8; boundary=AaB03x")
@@ -102,7 +109,8 @@ class MultipartTest < Minitest::Test
   end
 
   def test_encodings
-    params = parse(body(field("é", "日本"), field("l", "\xe9".b, "Content-Type: text/plain; charset=iso-8859-1"), upload("f", "é.txt", "\xff".b)))
+    params = parse(body(field("é", "日本"), field("l", "\xe9".b, "Content-Type: text/plain; charset=iso-8859-1"),
+                        upload("f", "é.txt", "\xff".b)))
     assert_equal "日本", params["é"]
     assert_equal ["é", Encoding::UTF_8], [params["l"], params["l"].encoding]
     assert_equal "𝛑",
@@ -131,7 +139,8 @@ class MultipartTest < Minitest::Test
   end
 
   def test_content_types_without_a_usable_boundary
-    ["application/json", "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=a; boundary=b", "", nil].each do |content_type|
+    ["application/json", "multipart/form-data", "multipart/form-data; boundary=",
+     "multipart/form-data; boundary=a; boundary=b", "", nil].each do |content_type|
       assert_match "the content type", refused("--a--", content_type)
     end
   end

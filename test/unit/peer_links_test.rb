@@ -27,7 +27,11 @@ class PeerLinksUnitTest < Minitest::Test
     with_links(->(message) { message == :fail ? raise(KeyError, "mine") : [message, "answer"] }) do |peer|
       GC.stress = true
       assert_equal [{ 1 => "x" }, "answer"], peer.call({ 1 => "x" }, LONG_SECONDS)
-      results = Elah.gather(deadline: LONG_SECONDS) { |g| [1, :fail].each { |message| g.call(message, Deferred.new(peer, message), fallback: ->(error) { error.message }) } }
+      results = Elah.gather(deadline: LONG_SECONDS) do |g|
+        [1, :fail].each do |message|
+          g.call(message, Deferred.new(peer, message), fallback: ->(error) { error.message })
+        end
+      end
       assert_equal [[1, "answer"], "mine"], results.values
     ensure
       GC.stress = false
@@ -36,8 +40,17 @@ class PeerLinksUnitTest < Minitest::Test
 
   def test_one_fiber_runs_a_turns_calls_while_none_waits
     fibers = []
-    with_links(->(message) { (fibers << Fiber.current) && message == :wait ? Elah.async { turn }.wait.nil? : message }) do |peer|
-      gather = ->(*messages) { Elah.gather(deadline: 60) { |g| messages.each_with_index { |message, index| g.call(index, Deferred.new(peer, message)) } }.values }
+    handler = lambda do |message|
+      fibers << Fiber.current
+      message == :wait ? Elah.async { turn }.wait.nil? : message
+    end
+    with_links(handler) do |peer|
+      gather = lambda do |*messages|
+        results = Elah.gather(deadline: 60) do |g|
+          messages.each_with_index { |message, index| g.call(index, Deferred.new(peer, message)) }
+        end
+        results.values
+      end
       assert_equal [*0...50], gather.call(*0...50)
       assert_equal 1, fibers.uniq.size
       gather.call(:wait, 1, :wait, 2, 3)

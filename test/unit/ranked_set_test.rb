@@ -6,7 +6,8 @@ require "test_helper"
 require "bigdecimal"
 
 class RankedSetTest < Minitest::Test
-  STYLES = { ordinal: [1, 2, 3, 4], dense: [1, 2, 2, 3], competition: [1, 2, 2, 4], modified: [1, 3, 3, 4], fractional: [1.0, 2.5, 2.5, 4.0] }.freeze
+  STYLES = { ordinal: [1, 2, 3, 4], dense: [1, 2, 2, 3], competition: [1, 2, 2, 4], modified: [1, 3, 3, 4],
+             fractional: [1.0, 2.5, 2.5, 4.0] }.freeze
 
   def set_of(scores, **settings)
     Elah::RankedSet.new(**settings).tap { |set| scores.each { |member, score| set.submit(member.to_s, score) } }
@@ -56,7 +57,9 @@ class RankedSetTest < Minitest::Test
   def test_operators
     set = set_of({ ann: 10 })
     after = ->(score, operator) { set.submit("ann", score, operator: operator).score }
-    assert_equal [10, 12, 12, 3, 3, 5, 1], [after.(9, :best), after.(12, :max), after.(11, :max), after.(3, :min), after.(4, :min), after.(2, :increment), after.(1, :set)]
+    assert_equal [10, 12, 12, 3, 3, 5, 1],
+                 [after.(9, :best), after.(12, :max), after.(11, :max), after.(3, :min), after.(4, :min),
+                  after.(2, :increment), after.(1, :set)]
     assert_equal 7, after.(7, :last)
     assert_equal 3, set_of({ ann: 5, bob: 3 }, order: :asc).submit("ann", 3).score
   end
@@ -119,13 +122,19 @@ class RankedSetTest < Minitest::Test
 
   def test_what_is_no_score
     set = set_of({ ann: 1 }, decimals: 2)
-    { Float::NAN => /finite number, not NaN/, Float::INFINITY => /not Infinity/, -Float::INFINITY => /not -Infinity/, BigDecimal("NaN") => /not NaN/,
-      2**63 => /9223372036854775808 is out of range: it must be -92233720368547758.08 to/, "1e400" => /out of range/, 1e300 => /out of range/,
-      Rational(2**70) => /out of range/, Rational(1, 3) => /too many decimal digits: this set keeps 2/, 0.001 => /0.001 has too many/, nil => /not nil/,
-      "" => /an empty text/, "ten" => /not ten/, "\xff" => /not UTF-8/, [1, 2] => /2 components was given: this set's scores have 1/,
+    { Float::NAN => /finite number, not NaN/, Float::INFINITY => /not Infinity/, -Float::INFINITY => /not -Infinity/,
+      BigDecimal("NaN") => /not NaN/,
+      2**63 => /9223372036854775808 is out of range: it must be -92233720368547758.08 to/,
+      "1e400" => /out of range/, 1e300 => /out of range/, Rational(2**70) => /out of range/,
+      Rational(1, 3) => /too many decimal digits: this set keeps 2/, 0.001 => /0.001 has too many/, nil => /not nil/,
+      "" => /an empty text/, "ten" => /not ten/, "\xff" => /not UTF-8/,
+      [1, 2] => /2 components was given: this set's scores have 1/,
       Complex(1, 1) => /finite number/, :a => /not :a/ }.each do |score, message|
       %i[best set increment].each do |operator|
-        assert_match message, assert_raises(Elah::RankedSet::InvalidScore, score.inspect) { set.submit("ann", score, operator: operator) }.message
+        error = assert_raises(Elah::RankedSet::InvalidScore, score.inspect) do
+          set.submit("ann", score, operator: operator)
+        end
+        assert_match message, error.message
       end
     end
     assert_equal [1, 1], [set.size, set.score("ann")]
@@ -134,14 +143,16 @@ class RankedSetTest < Minitest::Test
   def test_the_ends_of_64_bits
     set = set_of({ low: -2**63, high: 2**63 - 1 })
     assert_equal [2**63 - 1, -2**63], set.top(2).map(&:score)
-    assert_match(/is out of range/, assert_raises(Elah::RankedSet::InvalidScore) { set.submit("low", -1, operator: :increment) }.message)
+    error = assert_raises(Elah::RankedSet::InvalidScore) { set.submit("low", -1, operator: :increment) }
+    assert_match(/is out of range/, error.message)
     [2**63, -2**63 - 1, 9.3e18].each { |score| assert_raises(Elah::RankedSet::InvalidScore) { set.submit("x", score) } }
     assert_equal 2**53 + 1, set.submit("exact", 2**53 + 1).score
   end
 
   def test_names
     set = Elah::RankedSet.new
-    ["", "x" * 10_240, "\xff", "größe", "\0", "größe".encode("ISO-8859-1")].each_with_index { |name, n| set.submit(name, n) }
+    names = ["", "x" * 10_240, "\xff", "größe", "\0", "größe".encode("ISO-8859-1")]
+    names.each_with_index { |name, n| set.submit(name, n) }
     assert_equal 6, set.size
     assert_equal [Encoding::UTF_8, Encoding::BINARY], ["größe", "\xff"].map { |name| set[name].member.encoding }
     assert_equal [3, 3, 5], ["größe", "größe".b, "größe".encode("ISO-8859-1")].map { |name| set.score(name) }
@@ -157,25 +168,34 @@ class RankedSetTest < Minitest::Test
 
   def test_wrong_arguments
     set = four
-    assert_match(/operator: must be one of :best, :set, .* not :sum/, assert_raises(ArgumentError) { set.submit("a", 1, operator: :sum) }.message)
-    assert_match(/style: must be one of :ordinal, .* not :olympic/, assert_raises(ArgumentError) { set.rank("ann", style: :olympic) }.message)
-    assert_match(/ties: must be/, assert_raises(ArgumentError) { Elah::RankedSet.new(ties: :latest) }.message)
-    assert_match(/:desc or :asc, not :up/, assert_raises(Elah::RankedSet::InvalidOrder) { Elah::RankedSet.new(order: :up) }.message)
+    error = assert_raises(ArgumentError) { set.submit("a", 1, operator: :sum) }
+    assert_match(/operator: must be one of :best, :set, .* not :sum/, error.message)
+    error = assert_raises(ArgumentError) { set.rank("ann", style: :olympic) }
+    assert_match(/style: must be one of :ordinal, .* not :olympic/, error.message)
+    error = assert_raises(ArgumentError) { Elah::RankedSet.new(ties: :latest) }
+    assert_match(/ties: must be/, error.message)
+    error = assert_raises(Elah::RankedSet::InvalidOrder) { Elah::RankedSet.new(order: :up) }
+    assert_match(/:desc or :asc, not :up/, error.message)
     [{ order: [] }, { order: [:asc] * 9 }, { decimals: 19 }, { decimals: -1 }, { decimals: [1, 2] }].each do |settings|
       assert_raises(Elah::RankedSet::InvalidOrder, settings.inspect) { Elah::RankedSet.new(**settings) }
     end
-    [-> { set.top(-1) }, -> { set.page(limit: nil) }, -> { set.trim(keep: -1) }, -> { set.score_at_percentile(101) }, -> { set.histogram },
+    [-> { set.top(-1) }, -> { set.page(limit: nil) }, -> { set.trim(keep: -1) }, -> { set.score_at_percentile(101) },
+     -> { set.histogram },
      -> { set.page(after: "a", before: "b") }].each { |call| assert_raises(ArgumentError, &call) }
-    ["", "?", "AAAA", set.page(limit: 1).after[0..5]].each { |cursor| assert_raises(Elah::RankedSet::InvalidCursor) { set.page(after: cursor) } }
-    assert_match(/4 members already/, assert_raises(Elah::RankedSet::Full) { set_of({ a: 1, b: 2, c: 3, d: 4, e: 5 }, members_max: 4) }.message)
+    ["", "?", "AAAA", set.page(limit: 1).after[0..5]].each do |cursor|
+      assert_raises(Elah::RankedSet::InvalidCursor) { set.page(after: cursor) }
+    end
+    error = assert_raises(Elah::RankedSet::Full) { set_of({ a: 1, b: 2, c: 3, d: 4, e: 5 }, members_max: 4) }
+    assert_match(/4 members already/, error.message)
     assert_raises(Elah::RankedSet::InvalidPrefix) { Elah::RankedSet.row_key("a", prefix: "p" * 223) }
   end
 
   def test_numbers_without_bounds_are_refused_with_theirs
     set = Elah::RankedSet.new
     set.submit("ann", 1)
-    { count: -> { set.top(2**70) }, distance: -> { set.around("ann", 2**70) }, limit: -> { set.page(limit: 2**70) }, keep: -> { set.trim(keep: 2**70) },
-      offset: -> { set.by_score(0.., offset: 2**70) }, buckets: -> { set.histogram(buckets: 2**70) },
+    { count: -> { set.top(2**70) }, distance: -> { set.around("ann", 2**70) }, limit: -> { set.page(limit: 2**70) },
+      keep: -> { set.trim(keep: 2**70) }, offset: -> { set.by_score(0.., offset: 2**70) },
+      buckets: -> { set.histogram(buckets: 2**70) },
       members_max: -> { Elah::RankedSet.new(members_max: 2**70) } }.each do |name, call|
       error = assert_raises(ArgumentError, name) { call.call }
       assert_equal "#{name}: must be an Integer from 0 to #{(2**63) - 1}, not #{2**70}", error.message
@@ -213,7 +233,7 @@ class RankedSetTest < Minitest::Test
     assert_equal [80, 80, 90, 90, 100, 100],
                  [0, 25, 25.1, 75, 75.1, 100].map { |percent| set.score_at_percentile(percent) }
     thousand = set_of((1..1000).to_h { |n| [n.to_s, n] })
-    assert_equal [999, 290, 1], [thousand.score_at_percentile(99.9), thousand.score_at_percentile(29), thousand.score_at_percentile(0.1)]
+    assert_equal [999, 290, 1], [99.9, 29, 0.1].map { |percent| thousand.score_at_percentile(percent) }
     assert_nil Elah::RankedSet.new.score_at_percentile(50)
   end
 
@@ -228,7 +248,8 @@ class RankedSetTest < Minitest::Test
   def test_taking_back
     set = four
     before = set.top(9).map(&:to_a)
-    [["bob", 1, :set], ["cid", 5, :increment], ["eve", 90, :best], ["ann", 100, :best], ["bob", 90, :last]].each do |member, score, operator|
+    [["bob", 1, :set], ["cid", 5, :increment], ["eve", 90, :best], ["ann", 100, :best],
+     ["bob", 90, :last]].each do |member, score, operator|
       set.undo(set.submit(member, score, operator: operator))
       assert_equal before, set.top(9).map(&:to_a)
     end
@@ -304,7 +325,10 @@ class RankedSetTest < Minitest::Test
       assert_equal [text, Encoding::UTF_8], [member, member.encoding]
       assert_equal 1, set.rank(spelling)
     end
-    ["\xFF", "\xFF".b].each { |spelling| assert_equal ["\xFF".b, Encoding::BINARY], set.submit(spelling, 1).member.then { |member| [member, member.encoding] } }
+    ["\xFF", "\xFF".b].each do |spelling|
+      member = set.submit(spelling, 1).member
+      assert_equal ["\xFF".b, Encoding::BINARY], [member, member.encoding]
+    end
     assert_equal 2, set.size
   end
 end

@@ -20,7 +20,8 @@ class RubyRecordTest < Minitest::Test
     records = Dir[File.join(ROOT, RubyRecord::FOLDER, "*.json")].map { |file| JSON.parse(File.read(file)) }
     { RUBIES: "ruby", RACKS: "Rack", RAILS: "Rails" }.each do |name, key|
       versions = records.filter_map { |record| record[key] || record["libraries"][key] }
-      assert_equal versions.map { |version| version[/\d+\.\d+/] }.uniq.sort, Elah::CLI::Doctor::Software.const_get(name), name
+      named = Elah::CLI::Doctor::Software.const_get(name)
+      assert_equal versions.map { |version| version[/\d+\.\d+/] }.uniq.sort, named, name
     end
   end
 

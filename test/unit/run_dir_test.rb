@@ -42,7 +42,10 @@ class RunDirTest < Minitest::Test
   end
 
   def test_a_path_that_is_too_long_for_sockets_is_refused
-    with_base { |base| assert_match(/exceeds 80 bytes/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base + "x" * 80) }.message) }
+    with_base do |base|
+      error = assert_raises(Elah::RunDirError) { Elah::RunDir.make(base + "x" * 80) }
+      assert_match(/exceeds 80 bytes/, error.message)
+    end
   end
 
   def test_a_folder_that_cannot_be_made_is_an_error

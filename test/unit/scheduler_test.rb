@@ -70,7 +70,9 @@ class SchedulerTest < Minitest::Test
   def test_a_fiber_that_the_loop_does_not_know_is_told_that_it_cannot_wait
     Elah.run do
       errors = []
-      waits = [-> { sleep(1) }, -> { Mutex.new.synchronize { ConditionVariable.new.wait(Mutex.new.tap(&:lock)) } }, -> { Timeout.timeout(1) { 1 } }]
+      waits = [-> { sleep(1) },
+               -> { Mutex.new.synchronize { ConditionVariable.new.wait(Mutex.new.tap(&:lock)) } },
+               -> { Timeout.timeout(1) { 1 } }]
       done = Thread::Queue.new
       Elah.current_loop.post do
         waits.each { |wait| Fiber.new { errors << assert_raises(Elah::OutsideLoop, &wait) }.resume }
@@ -205,7 +207,9 @@ class SchedulerTest < Minitest::Test
 
   def test_work_on_files_starts_no_thread
     started = []
-    trace = TracePoint.new(:c_call) { |call| started << call.path if call.self.equal?(Thread) && call.method_id == :new }
+    trace = TracePoint.new(:c_call) do |call|
+      started << call.path if call.self.equal?(Thread) && call.method_id == :new
+    end
     Elah.run do
       refute_respond_to Fiber.scheduler, :blocking_operation_wait # Ruby 3.4 and later would call it
       trace.enable { Dir.children("/etc").each { |name| File.stat("/etc/#{name}") if File.exist?("/etc/#{name}") } }
@@ -216,7 +220,8 @@ class SchedulerTest < Minitest::Test
   # Ruby 3.4 and later would connect by several addresses at once, and ask no scheduler. Earlier ones have no such
   # switch: one is made up.
   def test_a_host_name_is_not_connected_to_behind_the_schedulers_back
-    switch = Socket.respond_to?(:tcp_fast_fallback) ? "" : "Socket.singleton_class.attr_accessor(:tcp_fast_fallback); Socket.tcp_fast_fallback = true;"
+    switch = "Socket.singleton_class.attr_accessor(:tcp_fast_fallback); Socket.tcp_fast_fallback = true;"
+    switch = "" if Socket.respond_to?(:tcp_fast_fallback)
     out, = Open3.capture2e(RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-rsocket", "-e",
                            "#{switch} require 'elah/concurrency/scheduler'; p Socket.tcp_fast_fallback")
     assert_equal "false\n", out

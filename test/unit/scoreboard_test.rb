@@ -6,7 +6,10 @@ require "tmpdir"
 
 class ScoreboardTest < Minitest::Test
   def with_board(slots_max: 4, rows: 8, shards: 16)
-    Dir.mktmpdir { |folder| yield Elah::Scoreboard.create(File.join(folder, "scoreboard"), slots_max, rows, shards), File.join(folder, "scoreboard") }
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "scoreboard")
+      yield Elah::Scoreboard.create(path, slots_max, rows, shards), path
+    end
   end
 
   def test_cells_have_names
@@ -33,7 +36,8 @@ class ScoreboardTest < Minitest::Test
     Dir.mktmpdir do |folder|
       path = File.join(folder, "scoreboard")
       File.write(path, "x" * 10_000)
-      assert_match(/it is no scoreboard of this version of Elah\.\z/, assert_raises(Elah::RunDirError) { Elah::Scoreboard.open(path) }.message)
+      error = assert_raises(Elah::RunDirError) { Elah::Scoreboard.open(path) }
+      assert_match(/it is no scoreboard of this version of Elah\.\z/, error.message)
       assert_raises(Elah::RunDirError) { Elah::Scoreboard.create(path, 1, 1, 1) }
       assert_raises(Elah::RunDirError) { Elah::Scoreboard.open(File.join(folder, "none")) }
     end
@@ -59,7 +63,9 @@ class ScoreboardTest < Minitest::Test
       assert_equal [10, 99],
                    [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation)]
       table.leave(child)
-      assert_equal [10, 0, :gone], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation), table.scoreboard.state(row)]
+      assert_equal [10, 0, :gone],
+                   [Elah::Status.new(table.scoreboard).totals[:requests],
+                    table.scoreboard.slot_value(1, :generation), table.scoreboard.state(row)]
       assert_operator table.scoreboard.server_value(:map_version), :>, version
     ensure
       Elah::Scoreboard.current = nil

@@ -98,9 +98,11 @@ class SinkTest < SinkCase
   end
 
   def test_wrong_names_and_bounds_are_refused_at_boot
-    assert_match(/There is no|has no bound batch_size/, assert_raises(Elah::OptionError) { sink(batch_size: 1) { |_| nil } }.message)
+    error = assert_raises(Elah::OptionError) { sink(batch_size: 1) { |_| nil } }
+    assert_match(/There is no|has no bound batch_size/, error.message)
     assert_raises(Elah::OptionError) { sink(batch_events_max: 0) { |_| nil } }
-    assert_match(/at least/, assert_raises(Elah::OptionError) { sink(journal_bytes_max: 65_536, event_bytes_max: 60_000) { |_| nil } }.message)
+    error = assert_raises(Elah::OptionError) { sink(journal_bytes_max: 65_536, event_bytes_max: 60_000) { |_| nil } }
+    assert_match(/at least/, error.message)
     assert_raises(Elah::OptionError) { sink }
     assert_raises(Elah::OptionError) { sink(to: 1) }
     assert_raises(Elah::OptionError) { Elah::Sink.new("../x") { |_| nil } }
@@ -115,7 +117,9 @@ class SinkTest < SinkCase
       delivered.concat(batch.map(&:bytes))
     end
     accepted = []
-    error = assert_raises(Elah::Overloaded) { loop { events << (text = format("%0500d", accepted.size)) && accepted << text } }
+    error = assert_raises(Elah::Overloaded) do
+      loop { events << (text = format("%0500d", accepted.size)) && accepted << text }
+    end
     assert_instance_of Elah::Sink::Full, error
     assert_equal [503, "overloaded"], [error.status, error.code]
     assert_raises(Elah::Sink::Full) { events.push_all(["x"] * 2000) }
@@ -220,7 +224,9 @@ class SinkTest < SinkCase
     events = sink { |_| nil }
     ledger = events.ledger
     ledger.settle("journal-7", 0, [100, 100], accepted: [["", 1, 5]], delivered: [], dead: [])
-    assert_raises(Elah::Sink::Closed) { ledger.settle("journal-7", 0, [100, 100], accepted: [["", 1, 5]], delivered: [], dead: []) }
+    assert_raises(Elah::Sink::Closed) do
+      ledger.settle("journal-7", 0, [100, 100], accepted: [["", 1, 5]], delivered: [], dead: [])
+    end
     assert_equal [100, 100], ledger.progress("journal-7")
   end
 

@@ -5,7 +5,8 @@ require_relative "uniformity_checks"
 # The distribution against published tables, and the power that the checks of uniformity claim.
 class ItemsChiSquareTest < Minitest::Test
   def test_critical_values_of_published_tables
-    { [1, 0.05] => 3.841, [10, 0.01] => 23.209, [63, 0.001] => 103.442, [99, 0.05] => 123.225 }.each do |(degrees, significance), value|
+    { [1, 0.05] => 3.841, [10, 0.01] => 23.209, [63, 0.001] => 103.442,
+      [99, 0.05] => 123.225 }.each do |(degrees, significance), value|
       assert_in_delta value, distribution(degrees).critical(significance), 0.001
     end
     assert_equal 1.0, distribution(5).p_value(0)
@@ -24,7 +25,8 @@ class ItemsChiSquareTest < Minitest::Test
   end
 
   def test_power_of_the_uniformity_checks
-    power = UniformityChecks::DISTRIBUTION.power(UniformityChecks::DRAWS * UniformityChecks::BIAS**2, UniformityChecks::SIGNIFICANCE)
+    power = UniformityChecks::DISTRIBUTION.power(UniformityChecks::DRAWS * UniformityChecks::BIAS**2,
+                                                 UniformityChecks::SIGNIFICANCE)
     assert_operator power, :>, 0.999
   end
 

@@ -15,7 +15,10 @@ class ItemsDrawTest < Minitest::Test
 
     def size(_scope) = next_size
     def fetch(position, _scope) = next_size.then { |size| [size, (position if position < size)] }
-    def fetch_many(positions, _scope) = next_size.then { |size| [size, positions.map { |position| position if position < size }] }
+
+    def fetch_many(positions, _scope)
+      next_size.then { |size| [size, positions.map { |position| position if position < size }] }
+    end
 
     private
 
@@ -34,8 +37,8 @@ class ItemsDrawTest < Minitest::Test
       counts[position] += 1
       taken += 1
     end
-    p_value = Items::Uniformity::ChiSquare.new(99).p_value(Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000)))
-    assert_operator p_value, :>, 1e-6
+    statistic = Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000))
+    assert_operator Items::Uniformity::ChiSquare.new(99).p_value(statistic), :>, 1e-6
   end
 
   # A store that read the count and the document one after the other: in between an item came, at the position that was
@@ -73,8 +76,8 @@ class ItemsDrawTest < Minitest::Test
     counts = Hash.new(0)
     24_000.times { counts[draw.many(3)] += 1 }
     assert_equal [0, 1, 2, 3].permutation(3).to_a, counts.keys.sort
-    p_value = Items::Uniformity::ChiSquare.new(23).p_value(Items::Uniformity::ChiSquare.statistic(counts.values, Array.new(24, 1000)))
-    assert_operator p_value, :>, 1e-6
+    statistic = Items::Uniformity::ChiSquare.statistic(counts.values, Array.new(24, 1000))
+    assert_operator Items::Uniformity::ChiSquare.new(23).p_value(statistic), :>, 1e-6
     assert_equal [0, 1, 2, 3], draw.many(1000).sort
   end
 
@@ -104,7 +107,10 @@ class ItemsDrawTest < Minitest::Test
 
   # As {Changing}, for a store that sends the response itself.
   class Responding < Changing
-    def respond(request, headers, position, count) = next_size.then { |size| (request.respond(200, headers, position) if count == size && position < size) }
+    def respond(request, headers, position, count)
+      size = next_size
+      request.respond(200, headers, position) if count == size && position < size
+    end
   end
 
   Asked = Struct.new(:draw) do
@@ -126,8 +132,8 @@ class ItemsDrawTest < Minitest::Test
       counts[request.draw] += 1
       taken += 1
     end
-    p_value = Items::Uniformity::ChiSquare.new(99).p_value(Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000)))
-    assert_operator p_value, :>, 1e-6
+    statistic = Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000))
+    assert_operator Items::Uniformity::ChiSquare.new(99).p_value(statistic), :>, 1e-6
     assert_operator @tally.report[:draws], :>=, taken
   end
 

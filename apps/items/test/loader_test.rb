@@ -45,7 +45,8 @@ class ItemsLoaderTest < Minitest::Test
     assert_match(/^100 %  60,000 of 60,000/, out)
     @elah_store = Elah::Store.open(File.join(@folder, "items"))
     store = Items::Stores::Embedded.new(@elah_store)
-    ids = store.fetch_many((0...60_000).step(997).to_a).last.map { |document| Elah::JSON.parse(document).values_at("id", "uuid") }
+    documents = store.fetch_many((0...60_000).step(997).to_a).last
+    ids = documents.map { |document| Elah::JSON.parse(document).values_at("id", "uuid") }
     assert_equal ids.map { |id, _| [id, Items::SampleItems.item(id - 1).uuid] }, ids
   end
 

@@ -22,8 +22,10 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     @store.insert((1..5).map { |number| item(number, tags: %w[a b]) })
     state = @mongo["items"].find_one({ "_id" => -1 })
     slots = @mongo["items"].find({ "_id" => { "$in" => [0, 4] } }).to_h { |found| [found["_id"], found] }
-    steps = [{ "c" => "items", "_id" => 0, "d" => slots[4].except("_id") }, { "c" => "items", "_id" => 4, "i" => slots[4]["i"] }]
-    @mongo["items"].update_one({ "_id" => -1 }, { "$set" => { "b" => true, "p" => steps, "n.=" => 4 }, "$inc" => { "v" => 1 } })
+    steps = [{ "c" => "items", "_id" => 0, "d" => slots[4].except("_id") },
+             { "c" => "items", "_id" => 4, "i" => slots[4]["i"] }]
+    @mongo["items"].update_one({ "_id" => -1 },
+                               { "$set" => { "b" => true, "p" => steps, "n.=" => 4 }, "$inc" => { "v" => 1 } })
     assert_equal [4, slots[4]["d"]], @store.fetch(0)
     assert_nil @store.find(uuid(1))
     assert_equal state["v"] + 1, @mongo["items"].find_one({ "_id" => -1 })["v"]
@@ -50,7 +52,8 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     Elah.run do
       reader = nil
       state.change do
-        items.update_one({ "_id" => -1 }, { "$set" => { "b" => true, "p" => [{ "c" => "items", "_id" => 0, "d" => old }] } })
+        items.update_one({ "_id" => -1 },
+                         { "$set" => { "b" => true, "p" => [{ "c" => "items", "_id" => 0, "d" => old }] } })
         reader = Elah.async { state.read }
         5.times { refute_equal "of an old change", items.find_one({ "_id" => 0 })["d"] }
         refute_predicate reader, :done?

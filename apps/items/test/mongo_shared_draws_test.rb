@@ -18,7 +18,11 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
       ids = filter.fetch("_id").fetch("$in")
       @queries << ids
       @block&.call(@queries.size)
-      ids.select { |id| id < 1000 }.map { |id| id.negative? ? { "_id" => id, "n" => { "=" => 1000 } } : { "_id" => id, "d" => "document #{id}" }.slice("_id", *projection.keys) }
+      ids.select { |id| id < 1000 }.map do |id|
+        if id.negative? then { "_id" => id, "n" => { "=" => 1000 } }
+        else { "_id" => id, "d" => "document #{id}" }.slice("_id", *projection.keys)
+        end
+      end
     end
   end
 

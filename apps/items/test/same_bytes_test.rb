@@ -12,7 +12,8 @@ class ItemsSameBytesTest < Minitest::Test
   Place = Struct.new(:store, :data, :store_bytes_max)
 
   def test_every_store_has_the_same_bytes_and_draws_the_same_by_a_seed
-    seen = ["embedded", Servers::PostgreSQL.shared.url, Servers::MariaDB.shared.url, Servers::MongoJavaServer.shared.url].map do |store|
+    urls = [Servers::PostgreSQL, Servers::MariaDB, Servers::MongoJavaServer].map { |server| server.shared.url }
+    seen = ["embedded", *urls].map do |store|
       Dir.mktmpdir { |folder| history(Items::Stores.open(Place.new(store, folder, 100_000_000))) }
     end
     assert_equal 1, seen.uniq.size
@@ -28,7 +29,8 @@ class ItemsSameBytesTest < Minitest::Test
     Items::Loader.new(store, batch: 70).run(250) { nil }
     draw = Items::Service.new(store).draw
     colour = Items::SampleItems::COLOURS.first
-    [draw.many(20, seed: 1), draw.many(5, seed: 2, tag: colour, distinct: false), store.page(after: 30, limit: 17).first,
+    [draw.many(20, seed: 1), draw.many(5, seed: 2, tag: colour, distinct: false),
+     store.page(after: 30, limit: 17).first,
      store.page(after: 0, limit: 7, scope: colour).first].map { |documents| documents.map(&:b) }
   end
 end

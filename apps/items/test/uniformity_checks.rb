@@ -67,7 +67,11 @@ module UniformityChecks
   def fill(rows)
     numbers = (1..rows).to_a
     numbers.each_slice(BATCH) do |some|
-      @store.insert(some.map { |number| Items::Item.new(uuid: row_uuid(number), name: "Row", description: "", created_at: "", tags: number.odd? ? ["odd"] : []) })
+      items = some.map do |number|
+        Items::Item.new(uuid: row_uuid(number), name: "Row", description: "", created_at: "",
+                        tags: number.odd? ? ["odd"] : [])
+      end
+      @store.insert(items)
     end
     numbers.map { |number| row_uuid(number) }
   end
@@ -85,7 +89,8 @@ module UniformityChecks
   end
 
   def refute_uniform(uuids)
-    assert_operator p_value(count(uuids, Items::Slots::ALL, Biased.new(Random.new(11)))), :<, SIGNIFICANCE, "a bias of #{BIAS} was not found"
+    assert_operator p_value(count(uuids, Items::Slots::ALL, Biased.new(Random.new(11)))), :<, SIGNIFICANCE,
+                    "a bias of #{BIAS} was not found"
   end
 
   # How often each row is drawn; a row that is not there is an error. The cells of rows are blocks of their positions,
@@ -110,7 +115,8 @@ module UniformityChecks
       observed[cell] += drawn
       rows[cell] += 1
     end
-    DISTRIBUTION.p_value(Items::Uniformity::ChiSquare.statistic(observed, rows.map { |size| DRAWS.fdiv(counts.size) * size }))
+    expected = rows.map { |size| DRAWS.fdiv(counts.size) * size }
+    DISTRIBUTION.p_value(Items::Uniformity::ChiSquare.statistic(observed, expected))
   end
 
   def uuid_of(document) = document.byteslice(document.index("uuid") + 7, 36)

@@ -51,18 +51,27 @@ class BoardCase < Minitest::Test
   end
 
   # @return [Leaderboards::Definition]
-  def create(**fields) = @service.directory.create({ "name" => "Points", **fields.transform_keys(&:to_s) }, game_id: @game)
+  def create(**fields)
+    @service.directory.create({ "name" => "Points", **fields.transform_keys(&:to_s) }, game_id: @game)
+  end
 
-  def submit(board, member, score, operator = nil) = JSON.parse(@scores.submit(board, member, score, operator, :ordinal))
+  def submit(board, member, score, operator = nil)
+    JSON.parse(@scores.submit(board, member, score, operator, :ordinal))
+  end
 
-  def increment(board, member, amount, key) = @scores.increment(board, member, amount, key, :ordinal).then { |text, is_replay| [JSON.parse(text), is_replay] }
+  def increment(board, member, amount, key)
+    text, is_replay = @scores.increment(board, member, amount, key, :ordinal)
+    [JSON.parse(text), is_replay]
+  end
 
   def score_and_replay(increment) = [increment.first["score"], increment.last]
 
   def json(text) = JSON.parse(text)
 
   # @return [Array<Array(String, Object)>] members with scores
-  def top(board, season = nil) = JSON.parse(@scores.top(board, 1000, :ordinal, season))["members"].map { |row| row.values_at("member", "score") }
+  def top(board, season = nil)
+    JSON.parse(@scores.top(board, 1000, :ordinal, season))["members"].map { |row| row.values_at("member", "score") }
+  end
 
   def season(board) = @scores.seasons(board, 1).first.number
 end

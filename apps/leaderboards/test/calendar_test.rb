@@ -5,7 +5,8 @@ require_relative "board_case"
 # When seasons begin and end, where clocks change and where they do not.
 class CalendarTest < Minitest::Test
   def period(length, zone, *time)
-    Leaderboards::Boards::Calendar.new(length, zone).period(Time.utc(*time).to_i).map { |at| Time.at(at).utc.strftime("%F %T") }
+    ends = Leaderboards::Boards::Calendar.new(length, zone).period(Time.utc(*time).to_i)
+    ends.map { |at| Time.at(at).utc.strftime("%F %T") }
   end
 
   def test_periods_in_utc
@@ -23,8 +24,10 @@ class CalendarTest < Minitest::Test
 
   def test_a_day_that_has_no_midnight_or_two
     assert_equal ["2018-11-04 03:00:00", "2018-11-05 02:00:00"], period("day", "America/Sao_Paulo", 2018, 11, 4, 12)
-    assert_equal ["2018-02-17 02:00:00", "2018-02-18 03:00:00"], period("day", "America/Sao_Paulo", 2018, 2, 17, 12), "23:00 to 0:00 is there twice"
-    assert_equal ["2025-11-02 04:00:00", "2025-11-03 05:00:00"], period("day", "America/Havana", 2025, 11, 2, 12), "0:00 to 1:00 is there twice"
+    assert_equal ["2018-02-17 02:00:00", "2018-02-18 03:00:00"], period("day", "America/Sao_Paulo", 2018, 2, 17, 12),
+                 "23:00 to 0:00 is there twice"
+    assert_equal ["2025-11-02 04:00:00", "2025-11-03 05:00:00"], period("day", "America/Havana", 2025, 11, 2, 12),
+                 "0:00 to 1:00 is there twice"
   end
 
   def test_hours_of_a_zone_that_is_half_an_hour_off

@@ -71,15 +71,21 @@ class MultiBoardWritesTest < BoardCase
     assert_equal 1, write(2, member: "bob").first.size - 1
   end
 
-  # Each part used to be checked as if it were the only one. So some of them were left out, or filled a board beyond its maximum.
+  # Each part used to be checked as if it were the only one. So some of them were left out, or filled a board beyond its
+  # maximum.
   def test_the_parts_for_one_board_are_checked_one_after_the_other
     board = @boards.first
     increments = Array.new(3) { [board, "ann", 2**62, :increment] }
-    assert_raises(Leaderboards::InvalidScore) { @scores.submit_to_boards([[@boards.last, "ann", 1, :set], *increments], nil, :ordinal) }
-    assert_raises(Leaderboards::BoardFull) { @scores.submit_to_boards(%w[a b c].map { |member| [board, member, 1, :set] }, nil, :ordinal) }
+    assert_raises(Leaderboards::InvalidScore) do
+      @scores.submit_to_boards([[@boards.last, "ann", 1, :set], *increments], nil, :ordinal)
+    end
+    assert_raises(Leaderboards::BoardFull) do
+      @scores.submit_to_boards(%w[a b c].map { |member| [board, member, 1, :set] }, nil, :ordinal)
+    end
     assert_equal [[], []], @boards.map { |each| top(each) }
     submit(board, "cid", 5)
-    @scores.submit_to_boards([[board, "bob", 5, :set], [board, "cid", 1, :increment], [board, "bob", -2, :increment]], nil, :ordinal)
+    changes = [[board, "bob", 5, :set], [board, "cid", 1, :increment], [board, "bob", -2, :increment]]
+    @scores.submit_to_boards(changes, nil, :ordinal)
     assert_equal [["cid", 6], ["bob", 3]], top(board)
   end
 

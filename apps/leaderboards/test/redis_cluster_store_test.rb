@@ -12,7 +12,10 @@ class LeaderboardsRedisClusterStoreTest < Minitest::Test
 
   def test_boards_are_on_all_nodes_and_each_on_one
     boards = Array.new(30) { board_of.tap { |board| @store.submit(board, "ann", 1, nil, :ordinal) } }
-    keys = self.class.cluster.nodes.map { |node| Elah::Redis.new(node.url).then { |redis| redis.keys("leaderboards:{#{@name}:*").tap { redis.close } } }
+    keys = self.class.cluster.nodes.map do |node|
+      redis = Elah::Redis.new(node.url)
+      redis.keys("leaderboards:{#{@name}:*").tap { redis.close }
+    end
     stems = keys.map { |some| some.map { |key| key[/\{.*\}/] }.uniq }
     assert_equal boards.size, stems.sum(&:size)
     assert(stems.all?(&:any?), stems.inspect)

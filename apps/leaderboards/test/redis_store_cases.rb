@@ -88,7 +88,8 @@ module RedisStoreCases
       board = board_of(**settings)
       model = Model.new(board)
       120.times do
-        submission = ["m#{random.rand(45)}", score(board, random), OPERATORS.sample(random: random), STYLES.sample(random: random)]
+        submission = ["m#{random.rand(45)}", score(board, random),
+                      OPERATORS.sample(random: random), STYLES.sample(random: random)]
         compare(model, board, :submit, *submission)
         compare(model, board, :delete, "m#{random.rand(45)}", false) if random.rand(8).zero?
         reads(board, random, submission.first).each { |read| compare(model, board, *read) }
@@ -113,15 +114,19 @@ module RedisStoreCases
 
   def test_scores_around_two_to_the_fifty_third_differ
     board = board_of(operator: "sum")
-    ranks = { "a" => 2**53, "b" => (2**53) + 1, "c" => (2**53) - 1 }.map { |member, score| read(@store.submit(board, member, score, nil, :ordinal))["rank"] }
+    scores = { "a" => 2**53, "b" => (2**53) + 1, "c" => (2**53) - 1 }
+    ranks = scores.map { |member, score| read(@store.submit(board, member, score, nil, :ordinal))["rank"] }
     assert_equal [1, 1, 3], ranks
-    assert_equal [["b", 1, (2**53) + 1], ["a", 2, 2**53], ["c", 3, (2**53) - 1]], @store.rows(board, 1, 3, :ordinal).map { |row| row.to_a.first(3) }
+    assert_equal [["b", 1, (2**53) + 1], ["a", 2, 2**53], ["c", 3, (2**53) - 1]],
+                 @store.rows(board, 1, 3, :ordinal).map { |row| row.to_a.first(3) }
   end
 
   def test_invalid_scores_are_refused
     board = board_of
     ["NaN", "Infinity", 2**63, 0.5, nil, [], {}, true, [1, 2]].each do |score|
-      error = assert_raises(Leaderboards::InvalidScore, score.inspect) { @store.submit(board, "ann", score, nil, :ordinal) }
+      error = assert_raises(Leaderboards::InvalidScore, score.inspect) do
+        @store.submit(board, "ann", score, nil, :ordinal)
+      end
       assert_equal "invalid_score", error.code
     end
     @store.submit(board, "ann", (2**63) - 1, nil, :ordinal)
@@ -185,7 +190,8 @@ module RedisStoreCases
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
     @store.ban(board, "bob")
     assert_equal [%w[cid ann], ["bob"]], [@store.rows(board, 1, 9, :ordinal).map(&:member), @store.banned(board)]
-    assert_equal [1, 1, 7], [read(@store.show(board, "bob", :ordinal))["rank"], *read(@store.submit(board, "bob", 9, nil, :ordinal)).values_at("rank", "previous_score")]
+    assert_equal 1, read(@store.show(board, "bob", :ordinal))["rank"]
+    assert_equal [1, 7], read(@store.submit(board, "bob", 9, nil, :ordinal)).values_at("rank", "previous_score")
     assert_equal %w[bob cid], read(@store.around(board, "bob", 1, :ordinal))["members"].map { |row| row["member"] }
     assert_equal 100.0, read(@store.percentile(board, "bob"))["percentile"]
     assert_equal [2, %w[cid ann]], [@store.size(board), @store.rows(board, 1, 9, :dense).map(&:member)]
@@ -213,7 +219,9 @@ module RedisStoreCases
   def read(text) = Elah::JSON.parse(text)
 
   def score(board, random)
-    parts = board.decimals.map { |digits| random.rand < 0.1 ? LIMITS.sample(random: random).quo(10**digits).truncate : random.rand(-5..5) }
+    parts = board.decimals.map do |digits|
+      random.rand < 0.1 ? LIMITS.sample(random: random).quo(10**digits).truncate : random.rand(-5..5)
+    end
     parts.size == 1 ? parts.first : parts
   end
 
@@ -222,13 +230,15 @@ module RedisStoreCases
     style = STYLES.sample(random: random)
     ends = Array.new(2) { random.rand < 0.2 ? nil : score(board, random) }
     range = Leaderboards::Boards::Reading::ScoreRange.new(*ends, 1, number)
-    [[:show, member, style], [:top, number, style], [:around, member, number, style], [:ranks, number, number + 4, style], [:scores, range, style],
-     [:list, ["nobody", member, "m1"].uniq, style], [:percentile, member], [:scores_at, [37, 0.5, 100]], [:histogram, [3, -2, 3], nil], [:histogram, nil, number],
-     [:size]].sample(4, random: random)
+    [[:show, member, style], [:top, number, style], [:around, member, number, style],
+     [:ranks, number, number + 4, style], [:scores, range, style], [:list, ["nobody", member, "m1"].uniq, style],
+     [:percentile, member], [:scores_at, [37, 0.5, 100]], [:histogram, [3, -2, 3], nil],
+     [:histogram, nil, number], [:size]].sample(4, random: random)
   end
 
   def compare(model, board, name, *arguments)
-    assert_equal outcome { model.public_send(name, *arguments) }, outcome { @store.public_send(name, board, *arguments) }, [name, *arguments].inspect
+    expected = outcome { model.public_send(name, *arguments) }
+    assert_equal expected, outcome { @store.public_send(name, board, *arguments) }, [name, *arguments].inspect
   end
 
   def outcome

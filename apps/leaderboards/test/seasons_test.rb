@@ -13,7 +13,8 @@ class SeasonsTest < BoardCase
     assert_equal [[["ann", 1]], [["bob", 2]]], [top(board, 1), top(board, 2)]
     assert_equal [["bob", 2]], top(board)
     ended = @scores.seasons(board, 9).last
-    assert_equal [Time.utc(2026, 3, 27, 23), Time.utc(2026, 3, 28, 23), Time.utc(2026, 3, 28, 23)], [ended.begins_at, ended.ends_at, ended.ended_at].map { |at| Time.at(at).utc }
+    assert_equal [Time.utc(2026, 3, 27, 23), Time.utc(2026, 3, 28, 23), Time.utc(2026, 3, 28, 23)],
+                 [ended.begins_at, ended.ends_at, ended.ended_at].map { |at| Time.at(at).utc }
   end
 
   def test_a_read_can_end_a_season
@@ -70,7 +71,8 @@ class SeasonsTest < BoardCase
     assert_equal [[["bob", 2]], [["ann", 1]]], [top(board), top(board, 1)]
   end
 
-  # A ban moves a member out of the current season only, but after a restart an ended one looked for it among the banned.
+  # A ban moves a member out of the current season only, but after a restart an ended one looked for it among the
+  # banned.
   def test_a_ban_leaves_ended_seasons_as_they_are
     board = create
     submit(board, "eve", 7)

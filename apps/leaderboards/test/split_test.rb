@@ -20,7 +20,10 @@ class SplitTest < BoardCase
 
   def fill(count, scores)
     random = Random.new(3)
-    count.times { |n| [@whole, @split].each { |board| @scores.submit(board, "m#{n}", (n * 7 + random.seed) % scores, :set, :ordinal) } }
+    count.times do |n|
+      score = (n * 7 + random.seed) % scores
+      [@whole, @split].each { |board| @scores.submit(board, "m#{n}", score, :set, :ordinal) }
+    end
   end
 
   # Every part used to take as many members as the whole board may have.
@@ -67,10 +70,14 @@ class SplitTest < BoardCase
   def test_lists
     in_loop do
       fill(60, 9)
-      %i[ordinal competition].each { |style| assert_equal(*[@whole, @split].map { |board| rows(@scores.top(board, 25, style)) }) }
+      %i[ordinal competition].each do |style|
+        assert_equal(*[@whole, @split].map { |board| rows(@scores.top(board, 25, style)) })
+      end
       assert_equal(*[@whole, @split].map { |board| rows(@scores.ranks(board, 11, 30, :ordinal)) })
-      60.times { |n| assert_equal(*[@whole, @split].map { |board| rows(@scores.around(board, "m#{n}", 4, :ordinal)) }, "m#{n}") }
-      60.times { |n| assert_equal(*[@whole, @split].map { |board| json(@scores.percentile(board, "m#{n}")) }) }
+      60.times do |n|
+        assert_equal(*[@whole, @split].map { |board| rows(@scores.around(board, "m#{n}", 4, :ordinal)) }, "m#{n}")
+        assert_equal(*[@whole, @split].map { |board| json(@scores.percentile(board, "m#{n}")) })
+      end
       assert_equal [60, 60], [@whole, @split].map { |board| @scores.size(board) }
       assert_raises(Leaderboards::NotInParts) { @scores.ranks(@split, 1000, 1001, :ordinal) }
     end
@@ -96,7 +103,8 @@ class SplitTest < BoardCase
       answer = json(@scores.submit(@split, "m3", 100, nil, :ordinal))
       assert_equal [1, 100, true], answer.values_at("rank", "score", "changed")
       assert_equal 105, json(@scores.increment(@split, "m3", 5, "k", :ordinal).first)["score"]
-      assert_equal [105, true], @scores.increment(@split, "m3", 5, "k", :ordinal).then { |text, is_replay| [json(text)["score"], is_replay] }
+      text, is_replay = @scores.increment(@split, "m3", 5, "k", :ordinal)
+      assert_equal [105, true], [json(text)["score"], is_replay]
       assert_equal [[1, "invalid_score"]], @scores.import(@split, [["a", 5, nil], ["b", "x", nil], ["c", 7, nil]], :set)
       assert @scores.delete(@split, "m3", false)
       assert_equal 21, @scores.size(@split)

@@ -11,7 +11,9 @@ class TokensTest < BoardCase
     @token, @expires_at = @tokens.issue(@board, "ann", 60)
   end
 
-  def refused(error, token, board = @board, member = "ann") = assert_raises(error) { @tokens.check(token, board, member) }
+  def refused(error, token, board = @board, member = "ann")
+    assert_raises(error) { @tokens.check(token, board, member) }
+  end
 
   def test_a_token_is_for_one_member_of_one_board
     assert_nil @tokens.check(@token, @board, "ann")
@@ -29,7 +31,9 @@ class TokensTest < BoardCase
   end
 
   def test_invalid_tokens_are_refused
-    ["", "x", ".", "1.", "#{@token}x", @token[0..-2], "1.#{'ä' * 43}", "-1#{@token}"].each { |text| refused(Leaderboards::InvalidToken, text) }
+    ["", "x", ".", "1.", "#{@token}x", @token[0..-2], "1.#{'ä' * 43}", "-1#{@token}"].each do |text|
+      refused(Leaderboards::InvalidToken, text)
+    end
   end
 
   def test_the_secret_is_not_shown = refute_includes(@tokens.inspect, "s" * 16)

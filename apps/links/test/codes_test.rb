@@ -21,7 +21,8 @@ class CodesTest < Minitest::Test
 
   def test_the_codes_of_a_secret_never_change
     alphabet = Alphabet.new("k" * 32)
-    codes = { 0 => "XzNWk7", 1 => "R1XHJJ", 2 => "wfZimE", (58**6) - 1 => "9PjDPK", 58**6 => "PBmsys7", (58**6) + (58**7) - 1 => "68XaRCF" }
+    codes = { 0 => "XzNWk7", 1 => "R1XHJJ", 2 => "wfZimE", (58**6) - 1 => "9PjDPK", 58**6 => "PBmsys7",
+              (58**6) + (58**7) - 1 => "68XaRCF" }
     assert_equal codes, codes.to_h { |number, _| [number, alphabet.code(number)] }
   end
 

@@ -26,7 +26,8 @@ class MongoStoreTest < Minitest::Test
   def test_one_of_equal_concurrent_requests_creates
     orders = Array.new(8) { |index| order("c#{index}", request: Links::StoredRequest.new("key", "body")) }
     found = orders.map { |order| Thread.new { @store.create([order]).first } }.map(&:value)
-    assert_equal [1, 7, 1, 1], [*found.map(&:kind).tally.values_at(:created, :repeated), found.map(&:code).uniq.size, @store.size]
+    assert_equal [1, 7, 1, 1], [*found.map(&:kind).tally.values_at(:created, :repeated),
+                                found.map(&:code).uniq.size, @store.size]
   end
 
   def test_a_failed_request_releases_its_key

@@ -23,7 +23,9 @@ class RedisClusterStoreTest < Minitest::Test
 
   def test_the_links_are_on_all_nodes
     Array.new(60) { |index| create("code#{index}") }
-    sizes = self.class.cluster.nodes.map { |node| Elah::Redis.new(node.url).then { |redis| redis.keys("links:link:*").size } }
+    sizes = self.class.cluster.nodes.map do |node|
+      Elah::Redis.new(node.url).then { |redis| redis.keys("links:link:*").size }
+    end
     assert_equal 60, sizes.sum
     assert(sizes.all?(&:positive?), sizes.inspect)
   end

@@ -48,7 +48,9 @@ class RedisStoreTest < Minitest::Test
     assert_raises(Elah::Store::Full) { create("def") }
     assert_raises(Elah::Store::Full) { @store.update("abc") { |link| link.title = "new" } }
     assert_equal TARGET, @store.find("abc").target
-    assert_output(nil, /\A\d{4}-\d\d-\d\dT\S+Z WARN .*redirected and not counted: .*OOM/m) { 2.times { @store.count_visit("abc") && @store.redirect("abc") } }
+    assert_output(nil, /\A\d{4}-\d\d-\d\dT\S+Z WARN .*redirected and not counted: .*OOM/m) do
+      2.times { @store.count_visit("abc") && @store.redirect("abc") }
+    end
   ensure
     @redis.call("CONFIG", "SET", "maxmemory", "0")
   end

@@ -33,6 +33,7 @@ class ServiceTest < Minitest::Test
       error = assert_raises(Elah::OptionError) { service(base_url: url) }
       assert_match(/links_base_url must be http/, error.message)
     end
-    assert_match(/links_hosts must list hosts/, assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }.message)
+    error = assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }
+    assert_match(/links_hosts must list hosts/, error.message)
   end
 end

@@ -28,7 +28,9 @@ module StoreCases
   def test_the_place_of_a_page_is_one_that_a_link_may_have
     2.times { |n| create("code-#{n}") }
     assert @store.place?(@store.page(limit: 1).last.b)
-    ["", "\0" * 3, "\0" * 8, "\xFF" * 9, "\0" * 5000, "größe" * 4].each { |place| refute @store.place?(place.b), place.inspect }
+    ["", "\0" * 3, "\0" * 8, "\xFF" * 9, "\0" * 5000, "größe" * 4].each do |place|
+      refute @store.place?(place.b), place.inspect
+    end
   end
 
   def test_a_code_is_taken_once
@@ -158,7 +160,9 @@ module StoreCases
 
   def test_a_change_that_fails_changes_nothing
     link = create("abc", tags: %w[a])
-    assert_raises(Links::Invalid) { @store.update("abc") { |one| one.tags = ["b"] and raise Links::Invalid.new("x", "x") } }
+    assert_raises(Links::Invalid) do
+      @store.update("abc") { |one| one.tags = ["b"] and raise Links::Invalid.new("x", "x") }
+    end
     assert_equal link, @store.find("abc")
   end
 
@@ -184,7 +188,8 @@ module StoreCases
   private
 
   def order(code, reuse: false, custom: false, visits: 0, request: nil, **fields)
-    link = Links::Link.new(code: code, target: TARGET, status: 302, tags: [], created_at: @time += 1, updated_at: @time, **fields)
+    link = Links::Link.new(code: code, target: TARGET, status: 302, tags: [],
+                           created_at: @time += 1, updated_at: @time, **fields)
     Links::Order.new(link: link, reuse: reuse, custom: custom, visits: visits, request: request)
   end
 

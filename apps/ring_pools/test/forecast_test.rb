@@ -42,6 +42,7 @@ class ForecastTest < Minitest::Test
   def test_the_sentence
     report = RingPools::Forecast.report(rate: 200 / 3600.0, hold_seconds: 180, numbers: 10, target: 0.01)
     assert_equal "At this rate 21.46 % of the allocations overflow; 8 more numbers bring it to 1 %.", report[:sentence]
-    assert_equal "At this rate 0 % of the allocations overflow.", RingPools::Forecast.report(rate: 0, hold_seconds: 180, numbers: 10, target: 0.01)[:sentence]
+    report = RingPools::Forecast.report(rate: 0, hold_seconds: 180, numbers: 10, target: 0.01)
+    assert_equal "At this rate 0 % of the allocations overflow.", report[:sentence]
   end
 end

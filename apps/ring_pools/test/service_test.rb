@@ -33,7 +33,8 @@ class ServiceTest < Minitest::Test
   def later(seconds) = @clock.now += (seconds * SECOND).round
 
   def create(**fields)
-    @service.create({ "numbers" => NUMBERS, "overflow_number" => "+18885550000", "lifetime_seconds" => 60, **fields.transform_keys(&:to_s) }).first
+    @service.create({ "numbers" => NUMBERS, "overflow_number" => "+18885550000", "lifetime_seconds" => 60,
+                      **fields.transform_keys(&:to_s) }).first
   end
 
   def allocate(definition, session = nil, parameters = "a=1")
@@ -42,8 +43,9 @@ class ServiceTest < Minitest::Test
 
   # @return [Array<Integer, nil>] the last digits of the numbers of a bulk request, nil for an overflow
   def bulk(pool, parameters)
-    rows = parameters.map { |text| { api_suffix: "#{pool.id}/allocate_number.json?ring_pool_key=#{pool.api_key}&#{text}" } }
-    request = RingPools::BulkRequest.new(@service, RingPools::BulkRequest.rows(Elah::JSON.generate({ requests: rows })), nil)
+    path = "#{pool.id}/allocate_number.json?ring_pool_key=#{pool.api_key}"
+    body = Elah::JSON.generate({ requests: parameters.map { |text| { api_suffix: "#{path}&#{text}" } } })
+    request = RingPools::BulkRequest.new(@service, RingPools::BulkRequest.rows(body), nil)
     Elah::JSON.parse(request.response)["responses"].map { |row| row["overflow"] ? nil : row["promo_number"][-1].to_i }
   end
 
@@ -120,8 +122,10 @@ class ServiceTest < Minitest::Test
     later(1)
     assert_equal lease[:number], allocate(other, "second")[:number]
     later(1)
-    assert_equal [pool.id, "first"], @service.holder(lease[:number], at).then { |id, holder| [id, holder.session] }
-    assert_equal [other.id, "second"], @service.holder(lease[:number], @clock.now).then { |id, holder| [id, holder.session] }
+    assert_equal [pool.id, "first"],
+                 @service.holder(lease[:number], at).then { |id, holder| [id, holder.session] }
+    assert_equal [other.id, "second"],
+                 @service.holder(lease[:number], @clock.now).then { |id, holder| [id, holder.session] }
   end
 
   # The process was killed after it had stored the definition, before it notified the pool.
@@ -139,7 +143,8 @@ class ServiceTest < Minitest::Test
     assert_equal 2, @service.pools[pool.id].report[:occupancy][:numbers]
   end
 
-  # A process that was killed between the change of a pool and the end of its tenures left the numbers to nobody, for ever.
+  # A process that was killed between the change of a pool and the end of its tenures left the numbers to nobody, for
+  # ever.
   def test_numbers_that_a_killed_process_left_without_an_end_are_found
     pool = create
     lease = allocate(pool)

@@ -9,7 +9,8 @@ require_relative "../simulation/command"
 # The simulator: what it reads, that the pools of the app behave as Erlang says, and the command.
 class SimulationTest < Minitest::Test
   Simulation = RingPools::Simulation
-  DEFAULTS = { "numbers" => 10, "lifetime_seconds" => 360.0, "quarantine_seconds" => 0.0, "policy" => "longest_idle" }.freeze
+  DEFAULTS = { "numbers" => 10, "lifetime_seconds" => 360.0, "quarantine_seconds" => 0.0,
+               "policy" => "longest_idle" }.freeze
   FOLDER = File.expand_path("..", __dir__)
 
   def read(text) = Simulation::Traffic.read(text.lines, Random.new(1))
@@ -26,7 +27,8 @@ class SimulationTest < Minitest::Test
 
   def test_a_quarantine_counts_as_held
     text = "pool,hour,per_hour\n#{Array.new(400) { |hour| "a,#{hour},100\n" }.join}"
-    outcome = Simulation::Run.new(read(text).first, DEFAULTS.merge("lifetime_seconds" => 300.0, "quarantine_seconds" => 60.0)).outcome
+    settings = DEFAULTS.merge("lifetime_seconds" => 300.0, "quarantine_seconds" => 60.0)
+    outcome = Simulation::Run.new(read(text).first, settings).outcome
     assert_in_delta RingPools::Forecast.overflow_share(10, 10), outcome.share, 0.012
   end
 
@@ -37,9 +39,11 @@ class SimulationTest < Minitest::Test
   end
 
   def test_errors_name_their_line
-    { "" => /no header line/, "a,b\n" => /header line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/, "pool,time\n,1\n" => /Line 2 names no pool/,
-      "pool,hour,per_hour\na,x,1\n" => /Line 2: hour/, "pool,hour,per_hour\na,1,-1\n" => /Line 2: hour/,
-      "pool,time,policy\na,1,best\n" => /Line 2: policy cannot be best/, "pool,time,numbers\na,1,1\n" => /Line 2: numbers/ }.each do |text, message|
+    { "" => /no header line/, "a,b\n" => /header line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/,
+      "pool,time\n,1\n" => /Line 2 names no pool/, "pool,hour,per_hour\na,x,1\n" => /Line 2: hour/,
+      "pool,hour,per_hour\na,1,-1\n" => /Line 2: hour/,
+      "pool,time,policy\na,1,best\n" => /Line 2: policy cannot be best/,
+      "pool,time,numbers\na,1,1\n" => /Line 2: numbers/ }.each do |text, message|
       assert_match message, assert_raises(Simulation::Traffic::Broken) { read(text) }.message
     end
   end
@@ -47,7 +51,8 @@ class SimulationTest < Minitest::Test
   def test_the_command_prints_a_table_and_draws
     Dir.mktmpdir do |folder|
       svg = File.join(folder, "forecast.svg")
-      out, status = Open3.capture2e(File.join(FOLDER, "simulate"), File.join(FOLDER, "simulation/sample_traffic.csv"), "--svg", svg)
+      out, status = Open3.capture2e(File.join(FOLDER, "simulate"),
+                                    File.join(FOLDER, "simulation/sample_traffic.csv"), "--svg", svg)
       assert_predicate status, :success?, out
       assert_match(/^search +50 +\d+ +\d+ +\d+\.\d\d % +\d+\.\d\d % +\d+$/, out)
       assert_match(/^landing page, by hour/, out)

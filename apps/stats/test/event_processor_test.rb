@@ -25,7 +25,11 @@ class EventProcessorTest < SinkCase
     @store.close
   end
 
-  def event(path, **members) = { "type" => "request", "path" => path, "visitor" => nil, "bot" => nil, "headers" => {}, "params" => {} }.merge(members.transform_keys(&:to_s))
+  def event(path, **members)
+    { "type" => "request", "path" => path, "visitor" => nil, "bot" => nil, "headers" => {}, "params" => {},
+      **members.transform_keys(&:to_s) }
+  end
+
   def push(events, **options) = @service.sink.push_all(events, durability: :delivered, wait_seconds: 120, **options)
 
   def rows(per, by) = @service.rollups.rows(per, by, from: 0, to: 1 << 32, limit: 5000).first
@@ -97,7 +101,8 @@ class EventProcessorTest < SinkCase
 
   # A sink whose events are processed as those of the service, with a destination.
   def sink_to(destination)
-    parts = { archive: @service.archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination }
+    parts = { archive: @service.archive, rollups: @service.rollups, schemas: @service.schemas,
+              destination: destination }
     processor = Stats::EventProcessor.new(@store, **parts)
     sink("direct") { |given| processor.deliver(given) }
   end
@@ -191,7 +196,9 @@ class EventProcessorTest < SinkCase
   end
 
   def test_settings_that_are_wrong_are_refused_at_boot
-    ["a b", "key", "key:", "key:name:0", "key:name:1:2", ":name"].each { |text| assert_raises(Elah::OptionError, text) { Stats::Keys.parse("#{text},k") } }
+    ["a b", "key", "key:", "key:name:0", "key:name:1:2", ":name"].each do |text|
+      assert_raises(Elah::OptionError, text) { Stats::Keys.parse("#{text},k") }
+    end
     ["", " "].each { |text| assert_raises(Elah::OptionError, text) { Stats::Keys.parse(text) } }
     assert_nil Stats::Keys.parse(nil)
     assert_raises(Elah::OptionError) { Stats::CORS.new(["example.com"]) }

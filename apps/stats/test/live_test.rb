@@ -21,8 +21,8 @@ class StatsLiveTest < Minitest::Test
   def test_the_workers_are_added_up
     sum = Stats::Live::Workers.sum([figures(1.5, { "/a" => 2, "/b" => 1 }, { "50" => 1, "more" => 0 }, 3),
                                     figures(2.0, { "/a" => 3, "/c" => 9 }, { "50" => 2, "more" => 1 }, 4)])
-    assert_equal({ "workers" => 2, "rate" => 3.5, "per_second" => [0, 7], "paths" => { "/c" => 9, "/a" => 5, "/b" => 1 },
-                   "latency_us" => { "50" => 3, "more" => 1 } }, sum)
+    assert_equal({ "workers" => 2, "rate" => 3.5, "per_second" => [0, 7],
+                   "paths" => { "/c" => 9, "/a" => 5, "/b" => 1 }, "latency_us" => { "50" => 3, "more" => 1 } }, sum)
   end
 
   def test_a_silent_worker_no_longer_counts
@@ -36,7 +36,9 @@ class StatsLiveTest < Minitest::Test
   def test_the_stream_reports_all_workers
     ElahServer.start(APP, workers: 2) do |server|
       20.times { |n| server.get("/stats?path=/p#{n % 2}") }
-      tick = first_tick(server) { |found| found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("sink", "total", "accepted") == 20 }
+      tick = first_tick(server) do |found|
+        found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("sink", "total", "accepted") == 20
+      end
       assert_equal({ "/p0" => 10, "/p1" => 10 }, tick["paths"])
       assert_equal [true, true], [tick["sink"]["holds"], tick["sink"]["destination"]["ok"]]
       assert_operator tick["latency_us"].values.sum, :<=, 20
@@ -48,8 +50,9 @@ class StatsLiveTest < Minitest::Test
       %w[/stats/live /stats/live/page.css /stats/live/page.js].each do |path|
         answer = server.get(path)
         assert_equal 200, answer.status
-        assert_match(/\Adefault-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/, answer["content-security-policy"])
-        refute_match(/unsafe|\*/, answer["content-security-policy"])
+        policy = answer["content-security-policy"]
+        assert_match(/\Adefault-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/, policy)
+        refute_match(/unsafe|\*/, policy)
         assert_equal "nosniff", answer["x-content-type-options"]
         refute_match(%r{(src|href|url)\W{1,2}(https?:)?//}, answer.body)
         refute_match(/<style|style=|<script>|\son\w+=/, answer.body) if path == "/stats/live"
@@ -81,7 +84,8 @@ class StatsLiveTest < Minitest::Test
       shown(browser, "accepted", /\A3\z/)
       shown(browser, "holds", /\Aholds\z/)
       assert_match(/1 worker/, browser.text("workers"))
-      assert_equal 4, browser.evaluate("document.querySelectorAll('#line, #area, #latency rect:first-child, #journal').length")
+      drawn = "document.querySelectorAll('#line, #area, #latency rect:first-child, #journal')"
+      assert_equal 4, browser.evaluate("#{drawn}.length")
       assert_empty browser.complaints
 
       url = server.url
@@ -110,7 +114,9 @@ class StatsLiveTest < Minitest::Test
       browser.visit("#{server.http_url}/stats/live", width: width, dark: dark)
       shown(browser, "accepted", /\d/)
       assert_operator browser.evaluate("document.documentElement.scrollWidth"), :<=, width
-      File.binwrite(File.join(ENV["SCREENSHOTS"], "live-#{width}#{'-dark' if dark}.png"), browser.screenshot) if ENV["SCREENSHOTS"]
+      next unless ENV["SCREENSHOTS"]
+
+      File.binwrite(File.join(ENV["SCREENSHOTS"], "live-#{width}#{'-dark' if dark}.png"), browser.screenshot)
     end
   end
 

@@ -1,8 +1,8 @@
-// The check of a recorded history: whether the calls of each object could have run one at a time, each between its start and its
-// end.
+// The check of a recorded history: whether the calls of each object could have run one at a time, each between its
+// start and its end.
 //
-// Standard input has a line of JSON for each call, as test/support/history.rb writes them. The last line of the output has the sums.
-// The status is 0 if the history is linearizable, 1 if not, and 2 if that was not found out in time.
+// Standard input has a line of JSON for each call, as test/support/history.rb writes them. The last line of the output
+// has the sums. The status is 0 if the history is linearizable, 1 if not, and 2 if that was not found out in time.
 package main
 
 import (

@@ -29,7 +29,8 @@ type tenure struct {
 //	release LEASE     the same, and ends it: the number is free again
 //	holder NUMBER     returns the lease that holds the number, or none
 //
-// Serial numbers of a number's leases grow. A lease of unknown fate names what it returned if anybody has seen it later.
+// Serial numbers of a number's leases grow. A lease of unknown fate names what it returned if anybody has seen it
+// later.
 var pool = porcupine.Model{
 	Init:  func() interface{} { return map[string]tenure{} },
 	Equal: reflect.DeepEqual,

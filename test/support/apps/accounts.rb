@@ -50,7 +50,9 @@ class AccountsAPI < Elah::API
   end
 
   get("pid") { { pid: Process.pid } }
-  get("balance/:key") { { balance: ACCOUNTS[params[:key]].balance, owner: ACCOUNTS[params[:key]].pid, here: Process.pid } }
+  get("balance/:key") do
+    { balance: ACCOUNTS[params[:key]].balance, owner: ACCOUNTS[params[:key]].pid, here: Process.pid }
+  end
   get("deposit/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
   get("withdraw/:key/:amount") { { balance: ACCOUNTS[params[:key]].withdraw(params[:amount].to_i) } }
   get("keywords/:key") { { answer: ACCOUNTS[params[:key]].keywords(1, more: 2) } }
@@ -77,7 +79,8 @@ class AccountsAPI < Elah::API
     results = Elah.gather(deadline: params[:ms].to_i / 1000.0) do |gather|
       (1..40).each { |key| gather.call(key, ACCOUNTS[key].deferred.balance, fallback: "none") }
     end
-    { answers: results.values, outcomes: results.map(&:outcome).tally, seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - started }
+    { answers: results.values, outcomes: results.map(&:outcome).tally,
+      seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - started }
   end
 end
 

@@ -27,10 +27,16 @@ end
 
 port = ->(name) { Integer(ENV.fetch(name)) }
 redis = Connections.new { Redis.new(host: "127.0.0.1", port: port["REDIS_PORT"]) }
-postgres = Connections.new { PG.connect(host: "127.0.0.1", port: port["PG_PORT"], user: "elah", password: "secret", dbname: "test") }
-maria = Connections.new { Mysql2::Client.new(host: "127.0.0.1", port: port["MYSQL_PORT"], username: "elah", password: "secret") }
+postgres = Connections.new do
+  PG.connect(host: "127.0.0.1", port: port["PG_PORT"], user: "elah", password: "secret", dbname: "test")
+end
+maria = Connections.new do
+  Mysql2::Client.new(host: "127.0.0.1", port: port["MYSQL_PORT"], username: "elah", password: "secret")
+end
 mongo = nil
-sqlite = Connections.new { SQLite3::Database.new(ENV.fetch("SQLITE_FILE")).tap { |database| database.busy_timeout = 5000 } }
+sqlite = Connections.new do
+  SQLite3::Database.new(ENV.fetch("SQLITE_FILE")).tap { |database| database.busy_timeout = 5000 }
+end
 
 paths = {
   "/hello" => -> { "hello" },
@@ -38,9 +44,13 @@ paths = {
   "/redis" => -> { redis.use { |client| client.blpop("nothing", timeout: 0.2).inspect } },
   "/pg" => -> { postgres.use { |client| client.exec("SELECT 1 FROM pg_sleep(0.2)").getvalue(0, 0) } },
   "/mysql2" => -> { maria.use { |client| client.query("SELECT SLEEP(0.2) AS slept").first["slept"].to_s } },
-  "/mysql2/connect" => -> { Mysql2::Client.new(host: "127.0.0.1", port: port["SLOW_MYSQL_PORT"], username: "elah", password: "secret").close.inspect },
+  "/mysql2/connect" => lambda {
+    Mysql2::Client.new(host: "127.0.0.1", port: port["SLOW_MYSQL_PORT"], username: "elah", password: "secret")
+                  .close.inspect
+  },
   "/mongo" => lambda {
-    mongo ||= Mongo::Client.new(["127.0.0.1:#{port['SLOW_MONGO_PORT']}"], database: "test", connect: :direct, max_pool_size: 50, wait_queue_timeout: 60)
+    mongo ||= Mongo::Client.new(["127.0.0.1:#{port['SLOW_MONGO_PORT']}"],
+                                database: "test", connect: :direct, max_pool_size: 50, wait_queue_timeout: 60)
     mongo[:items].find(_id: 1).first["value"]
   },
   "/sqlite3" => lambda {

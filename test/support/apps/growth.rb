@@ -40,7 +40,8 @@ class GrowthApp < Elah::API
 
   get("write/:count") do
     count = params[:count].to_i
-    { objects: Array.new(count) { |n| { id: n, name: "n" } }, names: Array.new(count) { |n| ["n#{n}", n] }.to_h, text: "\u{20ac}\n\"" * count }
+    { objects: Array.new(count) { |n| { id: n, name: "n" } },
+      names: Array.new(count) { |n| ["n#{n}", n] }.to_h, text: "\u{20ac}\n\"" * count }
   end
 end
 

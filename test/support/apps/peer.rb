@@ -19,7 +19,9 @@ class Peer
     Elah.run do
       config = Elah::Config.build(**@options)
       port = Elah::PeerLinks::Port.bind(config)
-      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: config, port: port) { |name, *rest| public_send(name, *rest) }
+      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: config, port: port) do |name, *rest|
+        public_send(name, *rest)
+      end
       @links.identify("shop", Process.pid) if @links.address
       puts "ready #{@links.address}"
       $stdout.flush

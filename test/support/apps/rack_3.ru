@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Asks of the server what the specification of Rack 3 asks of one, and fails where it does not comply. Headers are in lower
-# case, values of several lines are Arrays, bodies may be called.
+# Asks of the server what the specification of Rack 3 asks of one, and fails where it does not comply. Headers are in
+# lower case, values of several lines are Arrays, bodies may be called.
 class Rack3Lint
   class Broken < StandardError; end
 
@@ -40,7 +40,8 @@ class Rack3Lint
   end
 
   def check_paths(env)
-    check(env["SCRIPT_NAME"].empty? || env["SCRIPT_NAME"].match?(%r{\A/.}), "SCRIPT_NAME is empty or begins with a slash")
+    check(env["SCRIPT_NAME"].empty? || env["SCRIPT_NAME"].match?(%r{\A/.}),
+          "SCRIPT_NAME is empty or begins with a slash")
     is_asterisk = env["REQUEST_METHOD"] == "OPTIONS" && env["PATH_INFO"] == "*"
     check(is_asterisk || env["PATH_INFO"].start_with?("/"), "PATH_INFO begins with a slash, or is * for OPTIONS")
   end

@@ -27,7 +27,8 @@ BEFORE = {
 ECHO = ->(io) { io.write("echo #{io.gets}"); io.close }
 
 AFTER = {
-  "/partial" => [200, TEXT.merge("x-lines" => TWO_LINES, "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
+  "/partial" => [200, TEXT.merge("x-lines" => TWO_LINES,
+                                 "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
   "/partial_upgrade" => [101, { "connection" => "Upgrade", "upgrade" => "echo", "rack.hijack" => ECHO }, []],
   "/streaming_upgrade" => [101, { "connection" => "upgrade", "upgrade" => "echo" }, ECHO],
   "/partial_raises" => [200, TEXT.merge("rack.hijack" => ->(io) { io.write("part"); raise "in the callback" }), []],

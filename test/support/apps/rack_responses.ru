@@ -75,7 +75,9 @@ FORMS = {
   "array" => ->(_) { [200, TEXT, %w[a b c]] },
   "long_status" => ->(_) { ["200x", TEXT.dup, ["created"]] },
   "short_status" => ->(_) { ["20", TEXT.dup, ["created"]] },
-  "too_long_parts" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), Counted.new("too_long_parts", "ab", "cd", "ef")] },
+  "too_long_parts" => lambda do |_|
+    [200, TEXT.merge("Content-Length" => "3"), Counted.new("too_long_parts", "ab", "cd", "ef")]
+  end,
   "too_long_stream" => lambda do |_|
     [200, TEXT.merge("Content-Length" => "3"), ->(stream) { stream.write("abcdef") && stream.close }]
   end,
@@ -104,8 +106,13 @@ FORMS = {
   "reset_content_each" => ->(_) { [205, { "Content-Length" => "5" }, ["never"].each] },
   "not_modified" => ->(_) { [304, { "Content-Length" => "5", "ETag" => '"e"' }, ["never"]] },
   "head_length" => ->(_) { [200, { "Content-Length" => "11" }, []] },
-  "rack_2_headers" => ->(_) { [200, { "Set-Cookie" => "a=1\nb=2", "X-Server" => "rack.internal", "rack.internal" => "secret", "Status" => "9" }, ["h"]] },
-  "rack_3_headers" => ->(_) { [200, { "set-cookie" => %w[a=1 b=2], "x-empty" => "", "x-none" => nil, "rack.x" => Object.new }, ["h"]] },
+  "rack_2_headers" => lambda do |_|
+    [200, { "Set-Cookie" => "a=1\nb=2", "X-Server" => "rack.internal", "rack.internal" => "secret",
+            "Status" => "9" }, ["h"]]
+  end,
+  "rack_3_headers" => lambda do |_|
+    [200, { "set-cookie" => %w[a=1 b=2], "x-empty" => "", "x-none" => nil, "rack.x" => Object.new }, ["h"]]
+  end,
   "pairs" => ->(_) { [200, Pairs.new(%w[X-A 1], %w[X-A 2], ["X-B", "3\n4"], ["rack.session", Object.new]), ["p"]] },
   "integer_header" => ->(_) { [200, { "X-Number" => 5 }, ["n"]] },
   "each" => ->(_) { [200, TEXT, Counted.new("each", "a", "b")] },
@@ -124,9 +131,22 @@ FORMS = {
   "to_ary_raises" => ->(_) { [200, TEXT, CountedPromise.new("to_ary_raises")] },
   "to_ary_enumerator" => ->(_) { [200, TEXT, CountedEnumerator.new("to_ary_enumerator", "a", "b")] },
   "endless" => ->(_) { [200, TEXT, Counted.new("endless") { |part| loop { part.call("z" * 10_000) } }] },
-  "call" => ->(_) { [200, TEXT, CountedStream.new("call") { |stream| stream << "a" << "b"; stream.write("c", 1); stream.flush; stream.close }] },
+  "call" => lambda do |_|
+    body = CountedStream.new("call") do |stream|
+      stream << "a" << "b"
+      stream.write("c", 1)
+      stream.flush
+      stream.close
+    end
+    [200, TEXT, body]
+  end,
   "call_echo" => ->(_) { [200, TEXT, ->(stream) { stream.write(stream.read); stream.close_read; stream.close_write }] },
-  "call_unclosed" => ->(_) { [200, TEXT, CountedStream.new("call_unclosed") { |stream| Fiber.schedule { sleep 0.01; stream << "later"; stream.close } }] },
+  "call_unclosed" => lambda do |_|
+    body = CountedStream.new("call_unclosed") do |stream|
+      Fiber.schedule { sleep 0.01; stream << "later"; stream.close }
+    end
+    [200, TEXT, body]
+  end,
   "call_closed" => lambda { |_|
     body = lambda do |stream|
       stream << stream.closed?.to_s
@@ -135,12 +155,20 @@ FORMS = {
     end
     [200, TEXT, body]
   },
-  "call_fails" => ->(_) { [200, TEXT, CountedStream.new("call_fails") { |stream| stream << "part"; GO_ON.pop; raise "no second part" }] },
-  "call_endless" => ->(_) { [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }] },
+  "call_fails" => lambda do |_|
+    [200, TEXT, CountedStream.new("call_fails") { |stream| stream << "part"; GO_ON.pop; raise "no second part" }]
+  end,
+  "call_endless" => lambda do |_|
+    [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }]
+  end,
   "file" => ->(_) { [200, TEXT, CountedFile.new("file") { FILE.path }] },
   "file_pathname" => ->(_) { [200, TEXT, CountedFile.new("file_pathname") { Pathname(FILE.path) }] },
-  "file_part" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }] },
-  "file_range" => ->(_) { [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }] },
+  "file_part" => lambda do |_|
+    [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }]
+  end,
+  "file_range" => lambda do |_|
+    [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }]
+  end,
   "file_missing" => ->(_) { [200, TEXT, CountedFile.new("file_missing", "instead") { "/nonexistent/file" }] },
   "file_missing_and_unreadable" => ->(_) { [200, TEXT, File.open("/nonexistent/file")] },
   "file_of_proc" => ->(_) { [200, TEXT, File.open("/proc/version")] },
@@ -156,7 +184,11 @@ FORMS = {
   "header_break" => ->(_) { [200, { "X-Evil" => "a\r\nX-Injected: 1" }, ["e"]] },
   "header_name" => ->(_) { [200, { "X Evil" => "1" }, Counted.new("header_name", "e")] },
   "finished" => lambda { |env|
-    2.times { |n| env["rack.response_finished"] << ->(e, status, headers, error) { FINISHED["finished"] << [n, e["PATH_INFO"], status, headers, error.class.name, CLOSES["finished"]] } }
+    2.times do |n|
+      env["rack.response_finished"] << lambda do |e, status, headers, error|
+        FINISHED["finished"] << [n, e["PATH_INFO"], status, headers, error.class.name, CLOSES["finished"]]
+      end
+    end
     [200, TEXT, CountedParts.new("finished", "f")]
   },
   "finished_late" => lambda { |env|
@@ -172,7 +204,9 @@ FORMS = {
     [200, TEXT, CountedFile.new("finished_file", "0123456789" * 30_000) { FILE.path }]
   },
   "finished_error" => lambda { |env|
-    env["rack.response_finished"] << ->(_, status, headers, error) { FINISHED["finished_error"] << [status, headers, error.message] }
+    env["rack.response_finished"] << lambda do |_, status, headers, error|
+      FINISHED["finished_error"] << [status, headers, error.message]
+    end
     raise "no answer"
   },
   "finished_raises" => lambda { |env|

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A Sinatra app of the usual parts, with Rack::Lint between it and the server. Before Rack 3, Lint also stands right around it; from then on two
-# of them disagree about a body that one of them has closed.
+# A Sinatra app of the usual parts, with Rack::Lint between it and the server. Before Rack 3, Lint also stands right
+# around it; from then on two of them disagree about a body that one of them has closed.
 require "sinatra/base"
 require "json"
 
@@ -17,7 +17,11 @@ class Usual < Sinatra::Base
   get("/params/:name") { JSON.generate(params.to_h) }
   post("/form") { JSON.generate(params.to_h) }
   get("/count") { (session[:count] = session[:count].to_i + 1).to_s }
-  get("/cookie") { response.set_cookie("a", "1"); response.set_cookie("b", value: "2", path: "/"); request.cookies.to_a.inspect }
+  get("/cookie") do
+    response.set_cookie("a", "1")
+    response.set_cookie("b", value: "2", path: "/")
+    request.cookies.to_a.inspect
+  end
   get("/redirect") { redirect "/elsewhere" }
   get("/halt") { halt 418, { "x-why" => "tea" }, "short and stout" }
   get("/raise") { raise "the secret" }
@@ -46,7 +50,9 @@ class Usual < Sinatra::Base
   error { "sorry" }
 end
 
-map("/mounted") { run ->(env) { [200, { "content-type" => "text/plain" }, [env.values_at("SCRIPT_NAME", "PATH_INFO").inspect]] } }
+map("/mounted") do
+  run ->(env) { [200, { "content-type" => "text/plain" }, [env.values_at("SCRIPT_NAME", "PATH_INFO").inspect]] }
+end
 map("/sub") { run Usual }
 
 use Rack::Lint

@@ -7,7 +7,10 @@ ActiveRecord::Base.logger = nil
 ActiveRecord::Base.establish_connection(ENV.fetch("DATABASE_URL"))
 
 class Widget < ActiveRecord::Base
-  def self.wait(seconds) = connection.select_value(connection.adapter_name == "Mysql2" ? "SELECT SLEEP(#{seconds})" : "SELECT 1 FROM pg_sleep(#{seconds})")
+  def self.wait(seconds)
+    sql = connection.adapter_name == "Mysql2" ? "SELECT SLEEP(#{seconds})" : "SELECT 1 FROM pg_sleep(#{seconds})"
+    connection.select_value(sql)
+  end
 
   # Creates two widgets or none.
   def self.create_pair(name, fail:)

@@ -10,7 +10,10 @@ class WorkersApp < Elah::API
 
   get("/") { "hello" }
   get(:pid) { Process.pid.to_s }
-  get(:placement) { Elah::Placement.current.then { |placement| "#{placement.slot} #{placement.slots} #{placement.generation}" } }
+  get(:placement) do
+    placement = Elah::Placement.current
+    "#{placement.slot} #{placement.slots} #{placement.generation}"
+  end
   get("sleep/:ms") do
     sleep(params[:ms].to_i / 1000.0)
     "slept"

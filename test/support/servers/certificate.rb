@@ -25,7 +25,8 @@ module Servers
     attr_reader :store_path
 
     def initialize(folder)
-      @authority_path, @path, @key_path, @store_path = %w[ca.crt server.crt server.key server.p12].map { |name| File.join(folder, name) }
+      @authority_path, @path, @key_path, @store_path =
+        %w[ca.crt server.crt server.key server.p12].map { |name| File.join(folder, name) }
       authority_key, key = Array.new(2) { OpenSSL::PKey::EC.generate("prime256v1") }
       authority = certificate("Elah test authority", authority_key, authority_key, "basicConstraints" => "CA:TRUE")
       own = certificate("localhost", key, authority_key, issuer: authority,
@@ -48,7 +49,9 @@ module Servers
         certificate.not_before = Time.now - SECONDS
         certificate.not_after = Time.now + SECONDS
         factory = OpenSSL::X509::ExtensionFactory.new
-        extensions.each { |id, value| certificate.add_extension(factory.create_extension(id, value, id == "basicConstraints")) }
+        extensions.each do |id, value|
+          certificate.add_extension(factory.create_extension(id, value, id == "basicConstraints"))
+        end
         certificate.sign(signer, "SHA256")
       end
     end

@@ -21,7 +21,8 @@ module Servers
       GRANT ALL ON *.* TO #{USER}@localhost;
     SQL
     # Small files: what is copied for every start.
-    LAYOUT = %w[--innodb-log-file-size=4M --innodb-data-file-path=ibdata1:5M:autoextend --innodb-undo-tablespaces=0].freeze
+    LAYOUT = %w[--innodb-log-file-size=4M --innodb-data-file-path=ibdata1:5M:autoextend
+                --innodb-undo-tablespaces=0].freeze
 
     # Settings for inserts without a pause. With the 4 MB of redo log above all who insert would wait for checkpoints:
     # they spin, and on one core the thread that makes the checkpoint may never get its turn.
@@ -45,16 +46,21 @@ module Servers
     def build(template)
       setup = File.join(@folder, "setup.sql")
       File.write(setup, SETUP)
-      Template.run("mariadb-install-db", "--no-defaults", "--datadir=#{template}", "--user=#{user}", "--skip-test-db", "--skip-name-resolve",
-                   "--auth-root-authentication-method=normal", "--extra-file=#{setup}", *LAYOUT)
+      Template.run("mariadb-install-db", "--no-defaults", "--datadir=#{template}", "--user=#{user}",
+                   "--skip-test-db", "--skip-name-resolve", "--auth-root-authentication-method=normal",
+                   "--extra-file=#{setup}", *LAYOUT)
     end
 
-    def command = ["mariadbd", "--no-defaults", *LAYOUT, *arguments.merge(@settings).map { |name, value| "--#{name}=#{value}" }]
+    def command
+      settings = arguments.merge(@settings)
+      ["mariadbd", "--no-defaults", *LAYOUT, *settings.map { |name, value| "--#{name}=#{value}" }]
+    end
 
     def arguments
-      settings = { "datadir" => data_path, "port" => port, "bind-address" => "127.0.0.1", "socket" => socket_path, "user" => user,
-                   "pid-file" => File.join(@folder, "pid"), "skip-name-resolve" => "ON", "performance-schema" => "OFF", "innodb-fast-shutdown" => 2,
-                   "character-set-server" => "utf8mb4", "max-connections" => 200 }
+      settings = { "datadir" => data_path, "port" => port, "bind-address" => "127.0.0.1", "socket" => socket_path,
+                   "user" => user, "pid-file" => File.join(@folder, "pid"), "skip-name-resolve" => "ON",
+                   "performance-schema" => "OFF", "innodb-fast-shutdown" => 2, "character-set-server" => "utf8mb4",
+                   "max-connections" => 200 }
       settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0,
                       "innodb-flush-method" => "nosync") unless @durable
       settings["ssl"] = "OFF" # of MariaDB 11.4 and later

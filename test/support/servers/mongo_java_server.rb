@@ -25,12 +25,14 @@ module Servers
     private
 
     def prepare
-      File.exist?("#{CLASSES}/MongoJavaServer.class") or raise Failure, "mongo-java-server is missing: bin/setup --tests fetches it."
+      File.exist?("#{CLASSES}/MongoJavaServer.class") or
+        raise Failure, "mongo-java-server is missing: bin/setup --tests fetches it."
     end
 
     # Little memory and no second compiler: it starts faster so.
     def command
-      ["java", "-Xmx#{@memory_megabytes}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "#{CLASSES}:#{CLASSES}/*", "MongoJavaServer", port.to_s,
+      ["java", "-Xmx#{@memory_megabytes}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+       "-cp", "#{CLASSES}:#{CLASSES}/*", "MongoJavaServer", port.to_s,
        @durable ? data_path : "", tls? ? @certificate.store_path : ""]
     end
   end

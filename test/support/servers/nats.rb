@@ -23,9 +23,16 @@ module Servers
       File.write(config_path, JSON.generate(settings))
     end
 
-    def tls_settings = tls? ? { "tls" => { "cert_file" => @certificate.path, "key_file" => @certificate.key_path } } : {}
+    def tls_settings
+      return {} unless tls?
 
-    def command = [PROGRAM, "--addr", "127.0.0.1", "--port", port.to_s, "--user", USER, "--pass", PASSWORD, "--config", config_path]
+      { "tls" => { "cert_file" => @certificate.path, "key_file" => @certificate.key_path } }
+    end
+
+    def command
+      [PROGRAM, "--addr", "127.0.0.1", "--port", port.to_s, "--user", USER, "--pass", PASSWORD,
+       "--config", config_path]
+    end
 
     def config_path = File.join(@folder, "nats.conf")
   end

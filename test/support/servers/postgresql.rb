@@ -12,6 +12,7 @@ module Servers
     PASSWORD = "secret"
     DATABASE = "test"
     INITDB = %w[--encoding=UTF8 --locale=C --no-sync --wal-segsize=1 --auth=scram-sha-256].freeze
+    UNSYNCED = { "fsync" => "off", "synchronous_commit" => "off", "full_page_writes" => "off" }.freeze
 
     # @return [String] postgres://elah:secret@127.0.0.1:PORT/test
     def url = "postgres://#{USER}:#{PASSWORD}@#{address}/#{DATABASE}"
@@ -33,24 +34,34 @@ module Servers
         data = File.join(folder, "data")
         password_file = File.join(folder, "password").tap { |path| File.write(path, PASSWORD) }
         give_away(folder)
-        Template.run(*as_user("#{BIN}/initdb", *INITDB, "--username=#{USER}", "--pwfile=#{password_file}", "--pgdata=#{data}"), chdir: folder)
-        Template.run(*as_user("#{BIN}/postgres", "--single", "-F", "-D", data, "postgres"), stdin_data: "CREATE DATABASE #{DATABASE}\n", chdir: folder)
+        Template.run(*as_user("#{BIN}/initdb", *INITDB, "--username=#{USER}", "--pwfile=#{password_file}",
+                              "--pgdata=#{data}"), chdir: folder)
+        Template.run(*as_user("#{BIN}/postgres", "--single", "-F", "-D", data, "postgres"),
+                     stdin_data: "CREATE DATABASE #{DATABASE}\n", chdir: folder)
         Template.run("cp", "--archive", data, template)
       end
     end
 
-    def command = as_user("#{BIN}/postgres", "-D", data_path, *arguments.merge(@settings).flat_map { |name, value| ["-c", "#{name}=#{value}"] })
+    def command
+      settings = arguments.merge(@settings)
+      as_user("#{BIN}/postgres", "-D", data_path, *settings.flat_map { |name, value| ["-c", "#{name}=#{value}"] })
+    end
 
     def arguments
-      settings = { "port" => port, "listen_addresses" => "127.0.0.1", "unix_socket_directories" => @folder, "max_connections" => 200 }
-      settings.update(@durable ? { "recovery_init_sync_method" => "syncfs" } : { "fsync" => "off", "synchronous_commit" => "off", "full_page_writes" => "off" })
+      settings = { "port" => port, "listen_addresses" => "127.0.0.1", "unix_socket_directories" => @folder,
+                   "max_connections" => 200 }
+      settings.update(@durable ? { "recovery_init_sync_method" => "syncfs" } : UNSYNCED)
       settings.update("ssl" => "on", "ssl_cert_file" => @certificate.path,
                       "ssl_key_file" => @certificate.key_path) if tls?
       settings
     end
 
     def root? = Process.uid.zero?
-    def as_user(*command) = root? ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command] : command
+
+    def as_user(*command)
+      root? ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command] : command
+    end
+
     def give_away(folder) = root? && FileUtils.chown_R("postgres", "postgres", folder)
   end
 end

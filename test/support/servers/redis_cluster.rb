@@ -80,7 +80,8 @@ module Servers
     def await_agreement(replica_count)
       give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + FORM_SECONDS
       until nodes.all? { |node| whole?(node, replica_count) }
-        raise Failure, "The cluster did not form within #{FORM_SECONDS} s." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+        is_late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+        raise Failure, "The cluster did not form within #{FORM_SECONDS} s." if is_late
       end
     end
 

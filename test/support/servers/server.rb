@@ -115,7 +115,9 @@ module Servers
     def pause
       ids = process_ids.each { |pid| send_signal(:STOP, pid) }
       # A thread that runs on another core stops a little after the signal was sent, and may answer until then.
-      wait_for("#{name} to stand still") { ids.flat_map { |pid| thread_states(pid) }.all? { |state| "TXZ".include?(state) } }
+      wait_for("#{name} to stand still") do
+        ids.flat_map { |pid| thread_states(pid) }.all? { |state| "TXZ".include?(state) }
+      end
     end
 
     # Ends a {#pause}.

@@ -25,13 +25,18 @@ class ActiveRecordAdapterTest < Minitest::Test
           def transaction_open? = false
         end
       end
-      module Handler; def self.clear_active_connections! = puts("cleared at #{ActiveSupport::IsolatedExecutionState.isolation_level.inspect}"); end
+      module Handler
+        def self.clear_active_connections!
+          puts("cleared at #{ActiveSupport::IsolatedExecutionState.isolation_level.inspect}")
+        end
+      end
       class Base; def self.connection_handler = Handler; end
     end
     require "elah"
     puts Elah::Adapters.install.inspect
     puts ActiveSupport::IsolatedExecutionState.isolation_level.inspect
-    puts ActiveRecord::ConnectionAdapters::ConnectionPool.ancestors.include?(Elah::Adapters::ActiveRecord::Ownership::OfPool)
+    ancestors = ActiveRecord::ConnectionAdapters::ConnectionPool.ancestors
+    puts ancestors.include?(Elah::Adapters::ActiveRecord::Ownership::OfPool)
     connection = ActiveRecord::ConnectionAdapters::AbstractAdapter.new
     connection.pool = ActiveRecord::ConnectionAdapters::ConnectionPool.new
     Elah.run { connection.lease }
@@ -55,7 +60,8 @@ class ActiveRecordAdapterTest < Minitest::Test
   end
 
   def test_without_the_gem_nothing_happens
-    out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", 'require "elah"; p Elah::Adapters.install', chdir: File.expand_path("../../..", __dir__))
+    out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", 'require "elah"; p Elah::Adapters.install',
+                           chdir: File.expand_path("../../..", __dir__))
     assert_equal "[]\n", out
   end
 end

@@ -33,13 +33,15 @@ class ErrorMappingTest < Minitest::Test
 
   def test_a_server_that_is_away
     [PG::ConnectionBad.new("gone"), PG::AdminShutdown.new("stopped"), Redis::CannotConnectError.new("refused"),
-     Mysql2::Error::ConnectionError.new("gone"), ActiveRecord::ConnectionNotEstablished.new("refused")].each do |exception|
+     Mysql2::Error::ConnectionError.new("gone"),
+     ActiveRecord::ConnectionNotEstablished.new("refused")].each do |exception|
       assert_equal [503, "store_unavailable"], meaning(exception), exception.class
     end
   end
 
   def test_a_query_that_took_too_long
-    [ActiveRecord::QueryCanceled.new("late"), ActiveRecord::StatementTimeout.new("late"), PG::QueryCanceled.new("late")].each do |exception|
+    [ActiveRecord::QueryCanceled.new("late"), ActiveRecord::StatementTimeout.new("late"),
+     PG::QueryCanceled.new("late")].each do |exception|
       assert_equal [504, "query_timeout"], meaning(exception), exception.class
     end
   end

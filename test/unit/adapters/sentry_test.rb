@@ -9,7 +9,8 @@ require "logger"
 require "sentry-ruby"
 require "sentry/transport/dummy_transport"
 
-# The user of an error that is reported to Sentry: six requests that waited for each other were all reported as the last.
+# The user of an error that is reported to Sentry: six requests that waited for each other were all reported as the
+# last.
 class SentryAdapterTest < Minitest::Test
   def setup
     Sentry.init do |config|

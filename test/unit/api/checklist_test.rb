@@ -66,7 +66,8 @@ class APIChecklistTest < Minitest::Test
     }
   }.freeze
 
-  VALUES = [nil, "", "x", "xyzz", "3", 3, "7", 12, false, [], [1], {}, { "b" => "1" }, [{ "c" => "x" }], { "a" => "y" }, '{"a":"z"}'].freeze
+  VALUES = [nil, "", "x", "xyzz", "3", 3, "7", 12, false, [], [1], {}, { "b" => "1" }, [{ "c" => "x" }],
+            { "a" => "y" }, '{"a":"z"}'].freeze
 
   def test_rules_of_optional_parameters_are_asked_when_the_request_has_one_of_them
     declaration = proc do
@@ -116,7 +117,9 @@ class APIChecklistTest < Minitest::Test
     random = Random.new(7)
     names = %w[a b c d total]
     single = names.product(VALUES).map { |name, value| { name => value } }
-    several = Array.new(400) { names.sample(random.rand(2..5), random: random).to_h { |name| [name, VALUES.sample(random: random)] } }
+    several = Array.new(400) do
+      names.sample(random.rand(2..5), random: random).to_h { |name| [name, VALUES.sample(random: random)] }
+    end
     [{}, *single, *several]
   end
 

@@ -24,11 +24,12 @@ class APICookiesTest < APICase
   def test_sends_only_what_was_assigned
     cookies = Cookies.new("a=1")
     cookies[:b] = "x y;"
-    cookies[:c] = { value: "v", path: "/p", domain: "d.example", max_age: 60, secure: true, httponly: true, same_site: :lax,
-                    expires: Time.at(0) }
+    cookies[:c] = { value: "v", path: "/p", domain: "d.example", max_age: 60, secure: true, httponly: true,
+                    same_site: :lax, expires: Time.at(0) }
     cookies.delete(:a, path: "/")
     assert_equal ["b=x+y%3B",
-                  "c=v; domain=d.example; path=/p; max-age=60; expires=Thu, 01 Jan 1970 00:00:00 GMT; secure; HttpOnly; SameSite=Lax",
+                  "c=v; domain=d.example; path=/p; max-age=60; expires=Thu, 01 Jan 1970 00:00:00 GMT; " \
+                  "secure; HttpOnly; SameSite=Lax",
                   "a=deleted; path=/; expires=Thu, 01 Jan 1970 00:00:00 GMT"], cookies.set_cookies
   end
 

@@ -92,7 +92,12 @@ class APIEndpointClassTest < APICase
 
   def test_defaults_are_there_when_the_parameters_are_read_late
     request = CountingRequest.new
-    api { format :json; params { optional :n, type: Integer, default: 3 }; get(:x) { declared(params) } }.handle(request)
+    defaulting = api do
+      format :json
+      params { optional :n, type: Integer, default: 3 }
+      get(:x) { declared(params) }
+    end
+    defaulting.handle(request)
     assert_equal %({"n":3}), request.answer.last
   end
 

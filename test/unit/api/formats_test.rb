@@ -46,8 +46,9 @@ class APIFormatsTest < APICase
   def test_accept_headers_choose_what_grape_would_choose
     many = formats { default_format :txt }
     random = Random.new(7)
-    parts = ["application/json", "application/xml", "text/plain", "application/vnd.acme-v1+json", "vnd.", "image/png", "*/*", "text", "/", ",",
-             ";q=0.5", "; q=.9", ";q=1", ";Q=1", ";q=", ";x=1", " ", "\t", "+", "-", "é", "€", "_"]
+    parts = ["application/json", "application/xml", "text/plain", "application/vnd.acme-v1+json", "vnd.", "image/png",
+             "*/*", "text", "/", ",", ";q=0.5", "; q=.9", ";q=1", ";Q=1", ";q=", ";x=1", " ", "\t", "+", "-",
+             "é", "€", "_"]
     3_000.times do
       accept = Array.new(random.rand(1..8)) { parts.sample(random: random) }.join
       assert_equal grape_choice(accept) || :txt, negotiate(many, "/a", accept: accept), accept.inspect
@@ -64,7 +65,8 @@ class APIFormatsTest < APICase
       get(:pairs) { { "a" => 1 } }
       get(:header) { content_type("application/json") && "text" }
     end
-    written = { "application/json" => ["application/json", '{"a":1}'], "text/csv" => ["text/csv", "a,1"], nil => ["text/plain; charset=utf-8", { "a" => 1 }.to_s] }
+    written = { "application/json" => ["application/json", '{"a":1}'], "text/csv" => ["text/csv", "a,1"],
+                nil => ["text/plain; charset=utf-8", { "a" => 1 }.to_s] }
     written.each do |accept, expected|
       response = get(many, "/pairs", headers: accept ? { "Accept" => accept } : {})
       assert_equal expected, [response.headers["content-type"], response.body]
@@ -83,7 +85,8 @@ class APIFormatsTest < APICase
 
   def test_an_unknown_format_is_a_wrong_definition
     error = assert_raises(Elah::API::DefinitionError) { api { format :yaml } }
-    assert_match(/The format yaml has no content type. Known are xml, serializable_hash, json, binary, txt/, error.message)
+    assert_match(/The format yaml has no content type. Known are xml, serializable_hash, json, binary, txt/,
+                 error.message)
   end
 
   def test_serializable_hash
@@ -109,7 +112,8 @@ class APIFormatsTest < APICase
           .filter_map { |type| MEDIA_TYPES[type] }.first
   end
 
-  MEDIA_TYPES = { "application/xml" => :xml, "application/json" => :json, "application/octet-stream" => :binary, "text/plain" => :txt }.freeze
+  MEDIA_TYPES = { "application/xml" => :xml, "application/json" => :json, "application/octet-stream" => :binary,
+                  "text/plain" => :txt }.freeze
   private_constant :MEDIA_TYPES
 
   def negotiate(formats, path, query: "", accept: nil)

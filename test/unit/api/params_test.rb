@@ -85,7 +85,8 @@ class APIParamsTest < APICase
         params.to_h.transform_values { |value| value.is_a?(Set) ? value.to_a : value }
       end
     end
-    expected = { "filter" => { "tags" => %w[ab c], "range" => { "from" => [1] } }, "rows" => [{ "ids" => [3] }, 2], "kinds" => %w[k l] }
+    expected = { "filter" => { "tags" => %w[ab c], "range" => { "from" => [1] } }, "rows" => [{ "ids" => [3] }, 2],
+                 "kinds" => %w[k l] }
     3.times { assert_equal expected, get(filters, "/x").json }
   end
 
@@ -121,7 +122,8 @@ class APIParamsTest < APICase
       /group type is required/ => proc { requires(:a) { requires :b } },
       /group type must be Array, Hash/ => proc { requires(:a, type: String) { requires :b } },
       /given names the parameter b, which is not declared/ => proc { given(:b) { requires :c } },
-      /unknown validator: colour. Known are allow_blank, as, .*coerce_with, default, / => proc { requires :a, colour: "red" },
+      /unknown validator: colour. Known are allow_blank, as, .*coerce_with, default, / =>
+        proc { requires :a, colour: "red" },
       /unknown validator: tpye. Did you mean type\?/ => proc { requires :a, tpye: Integer },
       /Params :paging not found/ => proc { use :paging },
       /:type may not be supplied with :types/ => proc { requires :a, type: Integer, types: [Integer, String] },

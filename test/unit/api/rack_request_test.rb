@@ -13,12 +13,13 @@ class APIRackRequestTest < APICase
       "rack.url_scheme" => "https", "rack.input" => StringIO.new("abc"), "SERVER_PROTOCOL" => "HTTP/1.1"
     )
     assert_equal ["PUT", "/a", "b=1", "text/plain", 3, "k", "example.org", "127.0.0.1", "https", "HTTP/1.1"],
-                 [request.request_method, request.path, request.query_string, request.content_type, request.content_length,
-                  request.header("x-api-key"), request.host, request.remote_ip, request.scheme, request.protocol]
+                 [request.request_method, request.path, request.query_string, request.content_type,
+                  request.content_length, request.header("x-api-key"), request.host, request.remote_ip,
+                  request.scheme, request.protocol]
     assert_equal %w[abc abc], [request.body, request.body]
     assert_equal Encoding::BINARY, request.body.encoding
-    assert_equal({ "x-api-key" => "k", "host" => "example.org", "content-type" => "text/plain", "content-length" => "3" },
-                 request.headers)
+    assert_equal({ "x-api-key" => "k", "host" => "example.org", "content-type" => "text/plain",
+                   "content-length" => "3" }, request.headers)
     refute_empty request.id
     assert_equal request.id, request.id
   end

@@ -34,7 +34,9 @@ class RawRouteTest < APICase
   def test_redirects_with_headers_made_at_boot
     headers = Elah::HeaderSet.new({ "cache-control" => "no-store", "location" => "/" })
     target = "https://example.com/"
-    redirecting = api { get("go/:name", raw: true) { request.redirect(307, "#{target}#{request.route_param('name')}", headers) } }
+    redirecting = api do
+      get("go/:name", raw: true) { request.redirect(307, "#{target}#{request.route_param('name')}", headers) }
+    end
     answer = get(redirecting, "/go/there%20now")
     assert_equal [307, "", "https://example.com/there now", "no-store"],
                  [answer.status, answer.body, answer.headers["location"], answer.headers["cache-control"]]

@@ -116,8 +116,8 @@ class APIRoutingTest < APICase
     assert_equal "inner ", get(inner, "/x").body
     assert_equal "rack /rack/deep", get(outer, "/rack/deep").body
     assert_equal "own", get(outer, "/own").body
-    assert_equal [["GET", "/inner/x(.:format)"], ["GET", "/x(.:format)"], ["*", "/rack(/*path)"], ["GET", "/own(.:format)"]],
-                 outer.routes.map { |route| [route.request_method, route.path] }
+    assert_equal [["GET", "/inner/x(.:format)"], ["GET", "/x(.:format)"], ["*", "/rack(/*path)"],
+                  ["GET", "/own(.:format)"]], outer.routes.map { |route| [route.request_method, route.path] }
   end
 
   def test_settings_of_a_superclass_are_inherited

@@ -111,15 +111,20 @@ class APITypesTest < Minitest::Test
       require "elah"
       require "stringio"
       class Uploads < Elah::API
-        params { requires :one, type: Rack::Multipart::UploadedFile; optional :more, type: Array[Rack::Multipart::UploadedFile] }
+        params do
+          requires :one, type: Rack::Multipart::UploadedFile
+          optional :more, type: Array[Rack::Multipart::UploadedFile]
+        end
         post(:x) { params[:one][:filename] }
       end
       part = ->(name, rest) { "--b\r\nContent-Disposition: form-data; name=\"#{name}\"#{rest}\r\n" }
       ask = lambda do |body|
-        Uploads.call("REQUEST_METHOD" => "POST", "PATH_INFO" => "/x", "QUERY_STRING" => "", "rack.input" => StringIO.new(body),
-                     "CONTENT_TYPE" => "multipart/form-data; boundary=b", "CONTENT_LENGTH" => body.bytesize.to_s)
+        Uploads.call("REQUEST_METHOD" => "POST", "PATH_INFO" => "/x", "QUERY_STRING" => "",
+                     "CONTENT_TYPE" => "multipart/form-data; boundary=b", "CONTENT_LENGTH" => body.bytesize.to_s,
+                     "rack.input" => StringIO.new(body))
       end
-      puts ask.(part.("one", '; filename="a.txt"') + "Content-Type: text/plain\r\n\r\nhello\r\n--b--\r\n").values_at(0, 2).inspect
+      file = part.("one", '; filename="a.txt"') + "Content-Type: text/plain\r\n\r\nhello\r\n--b--\r\n"
+      puts ask.(file).values_at(0, 2).inspect
       puts ask.(part.("one", "") + "\r\nhello\r\n--b--\r\n").values_at(0, 2).inspect
     RUBY
     output, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../../..", __dir__))

@@ -6,7 +6,8 @@ require "support/api_case"
 class APIVersioningTest < APICase
   def test_unknown_strategies_and_missing_vendors_are_wrong_definitions
     error = assert_raises(Elah::API::DefinitionError) { api { version "v1", using: :cookie } }
-    assert_match(/Unknown :using for version: cookie. Known are path, header, param, accept_version_header/, error.message)
+    assert_match(/Unknown :using for version: cookie. Known are path, header, param, accept_version_header/,
+                 error.message)
     error = assert_raises(Elah::API::DefinitionError) { api { version "v1", using: :header } }
     assert_match(/vendor:/, error.message)
   end

@@ -7,7 +7,8 @@ require_relative "../../../bench/lib/procfs"
 class ProcessTreeTest < Minitest::Test
   def test_the_cpu_time_of_a_child_and_its_child_is_counted
     # The root only waits; its child burns a quarter of a second, then both stay until their input ends.
-    burner = "until Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) > 0.25; end; puts :burnt; $stdout.flush; $stdin.read"
+    burner = "until Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) > 0.25; end; " \
+             "puts :burnt; $stdout.flush; $stdin.read"
     IO.popen(["sh", "-c", "#{RbConfig.ruby} --disable=gems -e '#{burner}'; true"], "r+") do |root|
       root.gets
       tree = Bench::ProcessTree.new(root.pid)
@@ -28,8 +29,8 @@ class ProcessTreeTest < Minitest::Test
       file = File.join(directory, "data.mdb")
       File.binwrite(file, "x" * 4_000_000)
       script = "require 'fiddle'; f = File.open(#{file.dump}); libc = Fiddle.dlopen(nil);" \
-               "map = Fiddle::Function.new(libc['mmap'], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T, Fiddle::TYPE_INT, Fiddle::TYPE_INT, " \
-               "Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_VOIDP);" \
+               "map = Fiddle::Function.new(libc['mmap'], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T, " \
+               "Fiddle::TYPE_INT, Fiddle::TYPE_INT, Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_VOIDP);" \
                "map.call(nil, 4_000_000, 1, 1, f.fileno, 0)[0, 4_000_000].sum; puts; $stdout.flush; $stdin.read"
       IO.popen([RbConfig.ruby, "-e", script], "r+") do |process|
         process.gets

@@ -8,34 +8,42 @@ class SummaryTest < Minitest::Test
   def test_a_record_of_the_collector_is_shown_with_its_targets
     spread = { median: 0.61, min: 0.6, max: 0.62 }
     runs = { elah: [{ rate: 6000.0 }], other: [{ rate: 10_000.0 }] }
-    duel = { title: "GET", workload: "get", events: 1, target: 0.6, runs: runs, ratios: { rate: spread, p95: spread }, commands: { elah: "elah serve stats", other: "bare" } }
+    duel = { title: "GET", workload: "get", events: 1, target: 0.6, runs: runs, ratios: { rate: spread, p95: spread },
+             commands: { elah: "elah serve stats", other: "bare" } }
     batch = { **duel, title: "batch", workload: "batch", events: 100, target: nil, events_target: 400_000 }
     reading = { requests: 1_000_000, rate: 50_000.0, p99_us: 7000, private_bytes: 21_000_000, store_bytes: 5_000_000 }
-    broadcast = { listeners: 10_000, seconds: 15, ticks: { least: 15, most: 15 }, server_share: 0.2, after: { private_bytes: 95_000_000 }, peak_bytes: 99_000_000, command: "elah serve live" }
-    records = { "stats" => { machine: MACHINE, duels: [duel, batch] }, "long_run" => { machine: MACHINE, readings: [reading], command: "elah serve long" },
+    broadcast = { listeners: 10_000, seconds: 15, ticks: { least: 15, most: 15 }, server_share: 0.2,
+                  after: { private_bytes: 95_000_000 }, peak_bytes: 99_000_000, command: "elah serve live" }
+    records = { "stats" => { machine: MACHINE, duels: [duel, batch] },
+                "long_run" => { machine: MACHINE, readings: [reading], command: "elah serve long" },
                 "broadcast" => { machine: MACHINE, **broadcast } }
     text = summary(records).whole
     ["| GET | 6,000 | 10,000 |  | 0.61 (0.60–0.62) | ≥ 0.60 |", "| 600,000 | 0.61 (0.60–0.62) | ≥ 400,000 events/s |",
-     "| 1,000,000 | 50,000 | 7.0 ms | 21.0 MB | 5.00 MB | ≤ 21.9 MB, the last within 2 % of the first |", "| 10,000 | 15 | 15 | 20 % | 95.0 MB | 99.0 MB | < 290 MB |",
-     "| stats, batch | 2026-11-21 | c |", "elah serve stats", "elah serve long", "elah serve live"].each { |line| assert_includes text, line }
+     "| 1,000,000 | 50,000 | 7.0 ms | 21.0 MB | 5.00 MB | ≤ 21.9 MB, the last within 2 % of the first |",
+     "| 10,000 | 15 | 15 | 20 % | 95.0 MB | 99.0 MB | < 290 MB |", "| stats, batch | 2026-11-21 | c |",
+     "elah serve stats", "elah serve long", "elah serve live"].each { |line| assert_includes text, line }
   end
 
   def test_a_record_of_the_leaderboards_is_shown_with_its_targets
-    results = [{ name: "rank", what: "score and rank of a member: requests/s, ÷ bare hyper", figure: "0.61 (0.60–0.62)", target: "≥ 0.50" }]
+    results = [{ name: "rank", what: "score and rank of a member: requests/s, ÷ bare hyper",
+                 figure: "0.61 (0.60–0.62)", target: "≥ 0.50" }]
     figures = { ranks: 1_600_000.4, loading_seconds: 1.234, p99_ratios: [1.1, 1.2, 1.0] }
     text = summary("leaderboards" => { machine: MACHINE, results: results },
                    "ranked_set" => { machine: MACHINE, figures: figures, command: "bench/ranked_set" }).whole
-    ["| score and rank of a member: requests/s, ÷ bare hyper | 0.61 (0.60–0.62) | ≥ 0.50 |", "| ranks per second, one by one | 1,600,000 | ≥ 1,500,000 |",
-     "| seconds until a stored set is loaded | 1.2 | ≤ 2 |", "| 1.1 (1.0–1.2) | ≤ 1.3 |", "bench/ranked_set", "bench/leaderboards rank"].each { |line| assert_includes text, line }
+    ["| score and rank of a member: requests/s, ÷ bare hyper | 0.61 (0.60–0.62) | ≥ 0.50 |",
+     "| ranks per second, one by one | 1,600,000 | ≥ 1,500,000 |",
+     "| seconds until a stored set is loaded | 1.2 | ≤ 2 |", "| 1.1 (1.0–1.2) | ≤ 1.3 |",
+     "bench/ranked_set", "bench/leaderboards rank"].each { |line| assert_includes text, line }
   end
 
   # A figure that a table rounds to its target is judged as it was measured.
   def test_every_target_that_was_missed_is_named
-    ranks = { machine: MACHINE, figures: { ranks: 1_499_999.0, updates: 500_001.0, loading_seconds: 2.0 }, command: "bench/ranked_set" }
-    board = { machine: MACHINE, results: [{ name: "io-bound", what: "waiting", figure: "88 %", target: "≥ 90 %" },
-                                          { name: "cpu-bound", what: "at once", figure: "999 answered, 1 failed", target: "0 failed" },
-                                          { name: "cpu-bound", what: "ten at once", figure: "10 answered, 0 failed", target: "0 failed" }] }
-    text = summary("ranked_set" => ranks, "leaderboards" => board).brief
+    ranks = { machine: MACHINE, figures: { ranks: 1_499_999.0, updates: 500_001.0, loading_seconds: 2.0 },
+              command: "bench/ranked_set" }
+    results = [{ name: "io-bound", what: "waiting", figure: "88 %", target: "≥ 90 %" },
+               { name: "cpu-bound", what: "at once", figure: "999 answered, 1 failed", target: "0 failed" },
+               { name: "cpu-bound", what: "ten at once", figure: "10 answered, 0 failed", target: "0 failed" }]
+    text = summary("ranked_set" => ranks, "leaderboards" => { machine: MACHINE, results: results }).brief
     assert_includes text, "- Elah::RankedSet: ranks per second, one by one: 1,500,000 (target: ≥ 1,500,000)\n"
     assert_includes text, "- waiting: 88 % (target: ≥ 90 %)\n"
     assert_includes text, "- at once: 999 answered, 1 failed (target: 0 failed)\n"
@@ -63,7 +71,8 @@ class SummaryTest < Minitest::Test
                  Bench::Targets.missed("ratios", { duels: [text] })
     batch = { title: "batch ÷ bare hyper", workload: "batch", target: nil, events: 100, events_target: 400_000,
               runs: { elah: [{ rate: 3999.0 }] }, ratios: { rate: spread(0.1), p95: spread(12) } }
-    assert_equal [["apps/stats, batch ÷ bare hyper: events/s", "400,000", "≥ 400,000"], ["apps/stats, batch ÷ bare hyper: p95", "12", "≤ 2.0"]],
+    assert_equal [["apps/stats, batch ÷ bare hyper: events/s", "400,000", "≥ 400,000"],
+                  ["apps/stats, batch ÷ bare hyper: p95", "12", "≤ 2.0"]],
                  Bench::Targets.missed("stats", { duels: [batch] })
   end
 
@@ -135,7 +144,8 @@ end
 
 class FiguresTest < Minitest::Test
   def test_a_measured_number_keeps_two_digits
-    { 101_259 => "100,000", 9_949 => "9,900", 99.6 => "100", 9.96 => "10", 9.44 => "9.4", 1 => "1.0", 0.098 => "0.098", 0 => "0", -15.4 => "-15" }.each do |number, text|
+    { 101_259 => "100,000", 9_949 => "9,900", 99.6 => "100", 9.96 => "10", 9.44 => "9.4", 1 => "1.0",
+      0.098 => "0.098", 0 => "0", -15.4 => "-15" }.each do |number, text|
       assert_equal text, Bench::Figures.rounded(number)
     end
   end

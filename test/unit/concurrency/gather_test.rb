@@ -77,7 +77,9 @@ class GatherTest < Minitest::Test
   def test_a_gather_that_is_cancelled_ends_its_calls_and_says_why
     Elah.run do
       ended = []
-      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { Elah.gather { |g| g.call { sleep_noting(ended, 1) } } } }
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.01) { Elah.gather { |g| g.call { sleep_noting(ended, 1) } } }
+      end
       sleep(0)
       assert_equal [1, "Elah::Cancelled: The gather ended before this call."], ended
     end
@@ -101,7 +103,9 @@ class GatherTest < Minitest::Test
       g.call(:f, Route::Deferred.new(nil, :f))
       g.call(:g) { 7 }
     end
-    assert_equal({ a: 1, b: Elah::DeadlineExceeded, c: Elah::Overloaded, d: KeyError, e: Elah::Overloaded, f: %i[alone f], g: 7 }.sort.to_h, results.to_h.sort.to_h)
+    expected = { a: 1, b: Elah::DeadlineExceeded, c: Elah::Overloaded, d: KeyError, e: Elah::Overloaded,
+                 f: %i[alone f], g: 7 }
+    assert_equal expected.sort.to_h, results.to_h.sort.to_h
     assert_equal [%i[a b], %i[c d]], [near.scattered, far.scattered]
     assert_equal %i[a c b d e f g], results.map(&:key)
     assert_predicate results[:c], :limited?
@@ -115,7 +119,9 @@ class GatherTest < Minitest::Test
     Elah.run do
       assert_raises(RuntimeError) { Elah.gather { |g| g.call(:a, route.deferred(:a)) || raise("before they left") } }
       assert_nil route.scattered
-      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { Elah.gather(deadline: 9) { |g| g.call(:a, route.deferred(:a)) } } }
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.01) { Elah.gather(deadline: 9) { |g| g.call(:a, route.deferred(:a)) } }
+      end
       assert_equal 1, route.cancels
     end
   end

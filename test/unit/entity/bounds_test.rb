@@ -111,7 +111,8 @@ class EntityBoundsTest < EntityCase
       Elah.run do
         accounts["1"].deposit(1)
         calls = [["1", :write, "big", "x" * 2_000_000], ["1", :deposit, 10]]
-        outcomes = calls.map { |call| Elah.async { one(accounts.call_many([call]).first) } }.map { |call| call.wait.error }
+        outcomes = calls.map { |call| Elah.async { one(accounts.call_many([call]).first) } }
+                        .map { |call| call.wait.error }
         assert_equal [Elah::Store::Full] * 2, outcomes.map(&:class)
         assert_equal 1, accounts["1"].balance
         assert_equal 3, accounts["1"].deposit(2)

@@ -38,7 +38,12 @@ class EntityCopiesTest < EntityCase
   def each_way
     yield "outside a loop", ->(name, *arguments) { @memories["1"].public_send(name, *arguments) }
     yield "many", ->(name, *arguments) { one(@memories.call_many([["1", name, *arguments]]).first) }
-    yield "gathered", ->(name, *arguments) { Elah.run { Elah.gather { |gather| gather.call(:a, @memories["1"].deferred.public_send(name, *arguments)) }[:a].value } }
+    gathered = lambda do |name, *arguments|
+      Elah.run do
+        Elah.gather { |gather| gather.call(:a, @memories["1"].deferred.public_send(name, *arguments)) }[:a].value
+      end
+    end
+    yield "gathered", gathered
   end
 
   def test_a_result_that_is_changed_changes_no_entity
@@ -97,8 +102,10 @@ class EntityCopiesTest < EntityCase
     twice = +"twice"
     deep = (1..200).reduce([]) { |inner, _| [inner] }
     many = Array.new(30_000) { |n| n.to_s }
-    [text, text.b, "ä".encode("UTF-16LE"), circle, [twice, twice], deep, many, Hash.new(0).merge(a: 1), { a: 1 }.compare_by_identity,
-     Time.at(0, 5, :nsec), 1..2, Rational(1, 3), Comparable, "a".b.freeze, Class.new(String).tap { |named| self.class.const_set(:Text, named) }.new("x")].each do |value|
+    named = self.class.const_set(:Text, Class.new(String))
+    [text, text.b, "ä".encode("UTF-16LE"), circle, [twice, twice], deep, many, Hash.new(0).merge(a: 1),
+     { a: 1 }.compare_by_identity, Time.at(0, 5, :nsec), 1..2, Rational(1, 3), Comparable, "a".b.freeze,
+     named.new("x")].each do |value|
       @memories["1"].remember(value)
       copy = @memories["1"].value
       expected = Marshal.load(Marshal.dump(value))
@@ -113,11 +120,13 @@ class EntityCopiesTest < EntityCase
   def test_what_cannot_be_copied_is_refused_by_name_and_leaves_nothing
     each_way do |way, call|
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:remember, 1, -> {}) }
-      assert_match(/\AEntityCopiesTest::Memory#remember: argument 2 \(Proc\) cannot be copied: .*Proc/, error.message, way)
+      assert_match(/\AEntityCopiesTest::Memory#remember: argument 2 \(Proc\) cannot be copied: .*Proc/,
+                   error.message, way)
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:remember, { a: [$stdout] }) }
       assert_match(/#remember: argument 1 \(Hash\) cannot be copied: .*IO/, error.message, way)
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:write_and_return, 1) }
-      assert_match(/\AEntityCopiesTest::Memory#write_and_return: its result \(Proc\) cannot be copied/, error.message, way)
+      assert_match(/\AEntityCopiesTest::Memory#write_and_return: its result \(Proc\) cannot be copied/,
+                   error.message, way)
       assert_nil call.(:written), "#{way}: nothing of the call is stored"
       assert_equal({}, call.(:value), "#{way}: the entity is what is stored")
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:remember, Hash.new { 1 }) }

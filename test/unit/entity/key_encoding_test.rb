@@ -21,7 +21,9 @@ class EntityKeyEncodingTest < EntityCase
     end
   end
 
-  def spellings(text) = [text, text.b, text.dup.force_encoding(Encoding::UTF_8), text.dup.force_encoding(Encoding::UTF_16LE)]
+  def spellings(text)
+    [text, text.b, text.dup.force_encoding(Encoding::UTF_8), text.dup.force_encoding(Encoding::UTF_16LE)]
+  end
 
   def test_strings_of_the_same_bytes_name_one_entity
     tallies = Tally.in(@store)
@@ -40,7 +42,9 @@ class EntityKeyEncodingTest < EntityCase
     tallies = Tally.in(@store)
     Elah.run do
       assert_equal [1, 2, 3, 4], tallies.call_many(spellings(TEXT).map { |key| [key, :add] }).map(&:first)
-      results = Elah.gather { |gather| spellings(TEXT).each_with_index { |key, index| gather.call(index, tallies[key].deferred.add) } }
+      results = Elah.gather do |gather|
+        spellings(TEXT).each_with_index { |key, index| gather.call(index, tallies[key].deferred.add) }
+      end
       assert_equal [5, 6, 7, 8], results.map { |result| result.value.first }
     end
     assert_equal 1, tallies.size

@@ -73,7 +73,9 @@ class EntityMemoryTest < EntityCase
       linger_seconds 0.5
     end
     assert_equal [0.5, 0.5], [parent, Class.new(parent)].map(&:linger_seconds)
-    [-1, 61, "1", Float::NAN].each { |wrong| assert_raises(ArgumentError, wrong.inspect) { parent.linger_seconds(wrong) } }
+    [-1, 61, "1", Float::NAN].each do |wrong|
+      assert_raises(ArgumentError, wrong.inspect) { parent.linger_seconds(wrong) }
+    end
   end
 
   def test_a_graceful_end_stores_everything

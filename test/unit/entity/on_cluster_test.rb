@@ -48,7 +48,8 @@ module EntitiesOnCluster
   def open_again = Elah::Store.open(@url)
 end
 
-[EntityTest, EntityBoundsTest, EntityCopiesTest, EntityGatherTest, EntityKeyEncodingTest, EntityMemoryTest, EntityTurnsTest].each do |tests|
+[EntityTest, EntityBoundsTest, EntityCopiesTest, EntityGatherTest, EntityKeyEncodingTest, EntityMemoryTest,
+ EntityTurnsTest].each do |tests|
   on_cluster = Class.new(tests) do
     include EntitiesOnCluster
     EntitiesOnCluster::EXCEPT[tests.name].to_a.each { |test| undef_method(test) }

@@ -6,7 +6,8 @@ require_relative "../../support/lab_case"
 class LabCatalogueTest < Minitest::Test
   include LabCase
 
-  ENTRY = { "title" => "One", "kind" => "Ruby", "run" => %w[one {port}], "version" => %w[one -v], "workloads" => ["hello"] }.freeze
+  ENTRY = { "title" => "One", "kind" => "Ruby", "run" => %w[one {port}], "version" => %w[one -v],
+            "workloads" => ["hello"] }.freeze
 
   def test_every_entry_names_workloads_that_exist_and_has_its_folder
     all = Lab::Catalogue.new
@@ -34,7 +35,8 @@ class LabCatalogueTest < Minitest::Test
 
   def test_settings_of_an_api_hold_on_every_store_unless_the_workload_has_its_own
     entry = ENTRY.merge("run" => ["one", "{app}", "{more}"], "settings" => { "app" => "plain", "more" => [] },
-                        "settings_for" => { "links" => { "app" => "links.rb" }, "links_redis" => { "more" => %w[--store {store}] } })
+                        "settings_for" => { "links" => { "app" => "links.rb" },
+                                            "links_redis" => { "more" => %w[--store {store}] } })
     contender = Lab::Contender.new("one", entry)
     embedded, redis = %w[links links_redis].map { |name| Lab::Catalogue.new.workloads[name] }
     assert_equal %w[one links.rb], contender.run_command(embedded)
@@ -42,7 +44,8 @@ class LabCatalogueTest < Minitest::Test
   end
 
   def test_requests_with_bodies_are_lines_of_verb_path_and_json
-    { "links_writes" => %r{\APOST\t/links\t\{"target":}, "stats_writes" => %r{\APOST\t/stats\t\{"event":} }.each do |name, form|
+    { "links_writes" => %r{\APOST\t/links\t\{"target":},
+      "stats_writes" => %r{\APOST\t/stats\t\{"event":} }.each do |name, form|
       lines = File.readlines(Lab::Workloads.for(name).paths_file)
       assert_operator lines.size, :>, 100
       assert(lines.all? { |line| line.match?(form) && JSON.parse(line.split("\t").last) }, name)
@@ -50,32 +53,42 @@ class LabCatalogueTest < Minitest::Test
   end
 
   def test_what_is_wrong_with_an_entry_is_said
-    { ENTRY.merge("rum" => []) => /unknown key rum; the keys are/, ENTRY.reject { |key, _| key == "run" } => /one lacks run/,
-      ENTRY.merge("run" => ["{prot}"]) => /\{prot\}, which is neither a setting/, nil => /no mapping/ }.each do |entry, message|
+    { ENTRY.merge("rum" => []) => /unknown key rum; the keys are/,
+      ENTRY.reject { |key, _| key == "run" } => /one lacks run/,
+      ENTRY.merge("run" => ["{prot}"]) => /\{prot\}, which is neither a setting/,
+      nil => /no mapping/ }.each do |entry, message|
       assert_match message, assert_raises(Lab::Error) { Lab::Contender.new("one", entry) }.message
     end
-    wrong = { LabCase::WORKLOAD.merge("headline" => 5) => /headline of hello is 5/, LabCase::WORKLOAD.reject { |key, _| key == "path" } => /either path or data/,
-              LabCase::WORKLOAD.merge("cases" => ["none"]) => /names the case "none"/ }
-    wrong.each { |entry, message| assert_match message, assert_raises(Lab::Error) { Lab::ContractCheck.new(Lab::Workload.new("hello", entry)) }.message }
+    { LabCase::WORKLOAD.merge("headline" => 5) => /headline of hello is 5/,
+      LabCase::WORKLOAD.reject { |key, _| key == "path" } => /either path or data/,
+      LabCase::WORKLOAD.merge("cases" => ["none"]) => /names the case "none"/ }.each do |entry, message|
+      error = assert_raises(Lab::Error) { Lab::ContractCheck.new(Lab::Workload.new("hello", entry)) }
+      assert_match message, error.message
+    end
   end
 
   def test_unknown_names_are_answered_with_the_known_ones
     all = catalogue("honest")
-    assert_match(/no contender puma; there are honest/, assert_raises(Lab::Error) { all.pick_contenders(["puma"]) }.message)
+    error = assert_raises(Lab::Error) { all.pick_contenders(["puma"]) }
+    assert_match(/no contender puma; there are honest/, error.message)
     assert_equal ["hello"], all.pick_workloads([]).map(&:name)
   end
 
   def test_a_gem_that_only_rubygems_has_is_named
     contender = Lab::Contender.new("one", ENTRY.merge("needs" => { "gems" => { "no-such-gem" => ">= 1" } }))
-    assert_match(/only RubyGems has no-such-gem >= 1/, assert_raises(Lab::Error) { Lab::Setup.new(install: false) { nil }.contender(contender) }.message)
+    error = assert_raises(Lab::Error) { Lab::Setup.new(install: false) { nil }.contender(contender) }
+    assert_match(/only RubyGems has no-such-gem >= 1/, error.message)
   end
 
   def test_a_version_is_proved_or_the_contender_is_out
     setup = Lab::Setup.new(install: false) { nil }
-    assert_equal RUBY_VERSION, setup.contender(Lab::Contender.new("one", ENTRY.merge("version" => %w[ruby --version])))[/\d+\.\d+\.\d+/]
-    error = assert_raises(Lab::Error) { setup.contender(Lab::Contender.new("one", ENTRY.merge("version" => %w[echo none]))) }
+    version = setup.contender(Lab::Contender.new("one", ENTRY.merge("version" => %w[ruby --version])))
+    assert_equal RUBY_VERSION, version[/\d+\.\d+\.\d+/]
+    silent = Lab::Contender.new("one", ENTRY.merge("version" => %w[echo none]))
+    error = assert_raises(Lab::Error) { setup.contender(silent) }
     assert_match(/names no version: none/, error.message)
-    error = assert_raises(Lab::Error) { setup.contender(Lab::Contender.new("one", ENTRY.merge("needs" => { "commands" => ["no-such-command"] }))) }
+    lacking = Lab::Contender.new("one", ENTRY.merge("needs" => { "commands" => ["no-such-command"] }))
+    error = assert_raises(Lab::Error) { setup.contender(lacking) }
     assert_match(/the command no-such-command is missing/, error.message)
   end
 end

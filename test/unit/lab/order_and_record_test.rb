@@ -21,8 +21,9 @@ class LabOrderAndRecordTest < Minitest::Test
 
   def test_rounds_that_all_had_are_kept_and_one_that_was_cut_off_is_not
     failed = { failure: { step: "start", message: "no" } }
-    runs = [{ ceiling: true }, { contender: "a", round: 1 }, { contender: "b", round: 1 }, { contender: "c", round: 1, **failed },
-            { contender: "b", round: 2 }, { contender: "a", round: 2 }, { contender: "a", round: 3 }]
+    runs = [{ ceiling: true }, { contender: "a", round: 1 }, { contender: "b", round: 1 },
+            { contender: "c", round: 1, **failed }, { contender: "b", round: 2 }, { contender: "a", round: 2 },
+            { contender: "a", round: 3 }]
     runs = runs.map { |run| { workload: "hello", saturated: [{ rate: 2.0 }, { rate: 1.0 }], **run } }
     earlier = Lab::EarlierRuns.new([*runs, { workload: "json", contender: "b", round: 3 }], "hello", %w[a b c], 5)
     assert_equal 2, earlier.whole_rounds
@@ -41,7 +42,9 @@ class LabOrderAndRecordTest < Minitest::Test
   end
 
   def test_the_newest_record_is_found
-    older, newer = [1, 2].map { |day| Lab::Record.create({ plan: { name: "full" } }, parent: @folder, now: Time.utc(2026, 1, day)) }
+    older, newer = [1, 2].map do |day|
+      Lab::Record.create({ plan: { name: "full" } }, parent: @folder, now: Time.utc(2026, 1, day))
+    end
     assert_equal newer.folder, Lab::Record.newest(@folder).folder
     refute_equal older.folder, newer.folder
     assert_raises(Lab::Error) { Lab::Record.newest(File.join(@folder, "none")) }

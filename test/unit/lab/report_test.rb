@@ -7,16 +7,25 @@ require_relative "../../support/lab_case"
 class LabReportTest < Minitest::Test
   include LabCase
 
-  ABOUT = { started_at: "2026-01-02T03:04:05Z", command: "bin/lab", plan: { name: "tiny", rounds: 2 }, notices: ["One core only."], absent: { falcon: "only RubyGems has it" },
+  ABOUT = { started_at: "2026-01-02T03:04:05Z", command: "bin/lab", plan: { name: "tiny", rounds: 2 },
+            notices: ["One core only."], absent: { falcon: "only RubyGems has it" },
             machine: { cpu: "2 × CPU", system: "Debian", ruby: "ruby 3.1.2p20" },
-            contenders: { elah: { title: "Elah", kind: "Ruby", version: "0.1" }, bare_hyper: { title: "bare hyper", kind: "Rust", version: "1.12" },
-                          puma: { title: "Puma <5>", kind: "Ruby", version: "5.6" }, thin: { title: "Thin", kind: "Ruby", version: "1.8" } },
-            workloads: { hello: { title: "a text", contract: "specs/plain.yml", cases: ["a text"], connections: [64], headline: 64, rate: 1000 } } }.freeze
+            contenders: { elah: { title: "Elah", kind: "Ruby", version: "0.1" },
+                          bare_hyper: { title: "bare hyper", kind: "Rust", version: "1.12" },
+                          puma: { title: "Puma <5>", kind: "Ruby", version: "5.6" },
+                          thin: { title: "Thin", kind: "Ruby", version: "1.8" } },
+            workloads: { hello: { title: "a text", contract: "specs/plain.yml", cases: ["a text"],
+                                  connections: [64], headline: 64, rate: 1000 } } }.freeze
 
   def run_of(contender, round, rate, p99: 1000.0, memory: 30_000_000, **more)
-    { workload: "hello", contender: contender, round: round, at: "2026-01-02T03:04:05Z", command: "run #{contender}", memory: { proportional_bytes: memory, anonymous_bytes: memory },
-      saturated: [{ connections: 64, rate: rate, cpu_us: 1e6 / rate, p99_us: 5, errors: {}, server_share: 1, generator_share: 0.5, foreign_share: 0.1, generator_limited: false, command: "wrk" }],
-      paced: [{ at: "same", rate: 1000, answered_rate: 1000, latency_us: { p50: 300.0, p99: p99, "p99.9": p99 * 2 }, spectrum: [[0.0, 100.0], [0.5, 300.0], [0.99, p99], [1.0, p99 * 3]], errors: {}, command: "elah-load" }],
+    { workload: "hello", contender: contender, round: round, at: "2026-01-02T03:04:05Z", command: "run #{contender}",
+      memory: { proportional_bytes: memory, anonymous_bytes: memory },
+      saturated: [{ connections: 64, rate: rate, cpu_us: 1e6 / rate, p99_us: 5, errors: {}, server_share: 1,
+                    generator_share: 0.5, foreign_share: 0.1, generator_limited: false, command: "wrk" }],
+      paced: [{ at: "same", rate: 1000, answered_rate: 1000,
+                latency_us: { p50: 300.0, p99: p99, "p99.9": p99 * 2 },
+                spectrum: [[0.0, 100.0], [0.5, 300.0], [0.99, p99], [1.0, p99 * 3]],
+                errors: {}, command: "elah-load" }],
       contract: { passed: 1, total: 3, failures: {} }, **more }
   end
 
@@ -25,7 +34,8 @@ class LabReportTest < Minitest::Test
       [1000.0, 1200.0, 1400.0].each_with_index { |rate, index| record.append(run_of("elah", index + 1, rate)) }
       record.append(run_of("bare_hyper", 1, 2000.0, memory: 3_000_000))
       record.append(run_of("puma", 1, 100.0, p99: 500.0))
-      record.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "it <ended>" } })
+      record.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [],
+                      failure: { step: "start", message: "it <ended>" } })
     end
   end
 
@@ -68,7 +78,8 @@ class LabReportTest < Minitest::Test
   end
 
   def test_the_ceiling_of_the_generator_is_a_row_and_decides_what_is_marked
-    record.append({ workload: "hello", contender: "bare_hyper", ceiling: true, saturated: [{ connections: 64, rate: 1600.0 }] })
+    record.append({ workload: "hello", contender: "bare_hyper", ceiling: true,
+                    saturated: [{ connections: 64, rate: 1600.0 }] })
     assert_equal 1600.0, summary.ceiling("hello")
     assert_equal %w[bare_hyper elah puma thin], summary.workloads.first[:rows].map { |one| one[:contender] },
                  "it is no run of a contender"
@@ -94,19 +105,24 @@ class LabReportTest < Minitest::Test
     refute_match(/<script|<link|src=|url\(|https?:/, page)
     assert_includes page, "Puma &lt;5&gt;"
     refute_includes page, "Puma <5>"
-    ["One core only.", "only RubyGems has it", "it &lt;ended&gt;", "Where we lose", "<svg", "elah-load"].each { |text| assert_includes page, text }
+    ["One core only.", "only RubyGems has it", "it &lt;ended&gt;", "Where we lose", "<svg", "elah-load"].each do |text|
+      assert_includes page, text
+    end
     json = JSON.parse(File.read(record.file("report.json")))
     assert_equal 1200.0, json["workloads"][0]["rows"][1]["rate"]["median"]
   end
 
   # What lab/check_generators writes.
   def test_the_page_shows_the_check_of_the_generators_where_there_was_one
-    rows = [{ tool: "wrk", load: "saturation, 64 connections", rate: 123_456.7, p50_us: nil, p99_us: nil, p999_us: nil },
-            { tool: "vegeta", load: "2000 requests/s planned, 64 connections", rate: 1999.9, p50_us: 151.2, p99_us: 390.5, p999_us: nil }]
+    rows = [{ tool: "wrk", load: "saturation, 64 connections",
+              rate: 123_456.7, p50_us: nil, p99_us: nil, p999_us: nil },
+            { tool: "vegeta", load: "2000 requests/s planned, 64 connections",
+              rate: 1999.9, p50_us: 151.2, p99_us: 390.5, p999_us: nil }]
     check = written("check.json",
                     JSON.generate({ at: "2026-01-02", command: "lab/check_generators", machine: {}, rows: rows }))
     page = Lab::Report::Page.new(summary, record, generator_check: check).to_s
-    ["2026-01-02; <code>lab/check_generators</code>", "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>120,000</td><td>–</td>",
+    ["2026-01-02; <code>lab/check_generators</code>",
+     "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>120,000</td><td>–</td>",
      "<td>2,000</td><td>150</td><td>390</td><td>–</td>"].each { |text| assert_includes page, text }
     refute_includes Lab::Report::Page.new(summary, record, generator_check: File.join(@folder, "none.json")).to_s,
                     "lab/check_generators"
@@ -114,7 +130,8 @@ class LabReportTest < Minitest::Test
 
   def test_a_record_without_a_single_figure_still_gives_a_page
     empty = Lab::Record.create(ABOUT, parent: @folder, now: Time.utc(2000))
-    empty.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
+    empty.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [],
+                   failure: { step: "start", message: "gone" } })
     assert_includes File.read(Lab::Report.new(Lab::Summary.new(empty)).write(empty)), "gone"
     assert_includes Lab::Table.new(Lab::Summary.new(empty)).to_s, "failed: start"
   end
@@ -139,7 +156,8 @@ class LabReportTest < Minitest::Test
       both.append({ **run_of("puma", round, 2000.0), workload: "links" })
       both.append({ **run_of("elah", round, 1000.0), workload: "links" })
     end
-    both.append({ workload: "links", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
+    both.append({ workload: "links", contender: "thin", round: 1, saturated: [], paced: [],
+                  failure: { step: "start", message: "gone" } })
     text = Lab::Overview.new(both, Lab::Summary.new(both)).to_s
     assert_match(/\| +\| +Elah \| +Puma <5> \| +Thin \| what +\|/, text)
     assert_match(/\| hello \| +1,200\*? \| +100 \| +– \| a text, 64 connections +\|/, text)

@@ -15,14 +15,17 @@ class RankedSetTextsTest < Minitest::Test
 
   # What an app would write of a Row or a Submission.
   def json(standing)
-    hash = standing.to_h.slice(*(standing.is_a?(Elah::RankedSet::Row) ? %i[rank member score] : %i[rank member score previous_rank previous_score changed]))
+    names = %i[rank member score]
+    names += %i[previous_rank previous_score changed] unless standing.is_a?(Elah::RankedSet::Row)
+    hash = standing.to_h.slice(*names)
     Elah::JSON.generate(hash.sort_by { |name, _| %i[rank member score previous_rank].index(name) || 9 }.to_h)
   end
 
   def list(rows) = "[#{rows.map { |row| json(row) }.join(',')}]"
 
   def test_rows_are_as_objects_would_be_written
-    set = filled { |it| { "ann" => 100, "b\"\\\u0001\u00e9" => 90, "\u{1f600}" * 20 => 90, "" => -(2**63) }.each { |name, score| it.submit(name, score) } }
+    scores = { "ann" => 100, "b\"\\\u0001\u00e9" => 90, "\u{1f600}" * 20 => 90, "" => -(2**63) }
+    set = filled { |it| scores.each { |name, score| it.submit(name, score) } }
     STYLES.each do |style|
       assert_equal json(set["ann", style: style]), set.row_json("ann", style: style)
       assert_equal list(set.top(3, style: style)), set.top_json(3, style: style)
@@ -38,7 +41,8 @@ class RankedSetTextsTest < Minitest::Test
   def test_scores_keep_their_digits
     set = filled(order: %i[desc asc], decimals: [0, 3]) { |it| it.submit("ann", [12, "-0.05"]) }
     assert_equal '{"rank":1,"member":"ann","score":[12,"-0.050"]}', set.row_json("ann")
-    assert_equal '{"rank":1,"member":"bob","score":[13,"1.000"],"previous_rank":null,"previous_score":null,"changed":true}', set.submit_json("bob", [13, 1])
+    assert_equal '{"rank":1,"member":"bob","score":[13,"1.000"],"previous_rank":null,"previous_score":null,' \
+                 '"changed":true}', set.submit_json("bob", [13, 1])
     assert_equal '[{"rank":1,"member":"ann","score":"1.50"}]',
                  filled(decimals: 2) { |it| it.submit("ann", 1.5) }.top_json(1)
     assert_equal '{"rank":1.0,"member":"ann","score":1}',
@@ -47,8 +51,10 @@ class RankedSetTextsTest < Minitest::Test
 
   def test_a_submission_says_what_it_did
     sets = Array.new(2) { filled { |it| it.submit("bob", 5) } }
-    [["ann", 9, {}], ["ann", 8, {}], ["ann", 1, { operator: :set, style: :dense }], ["bob", 3, { operator: :increment }], ["bob", 0, { operator: :last }]]
-      .each { |member, score, how| assert_equal json(sets[0].submit(member, score, **how)), sets[1].submit_json(member, score, **how) }
+    [["ann", 9, {}], ["ann", 8, {}], ["ann", 1, { operator: :set, style: :dense }],
+     ["bob", 3, { operator: :increment }], ["bob", 0, { operator: :last }]].each do |member, score, how|
+      assert_equal json(sets[0].submit(member, score, **how)), sets[1].submit_json(member, score, **how)
+    end
   end
 
   def test_a_refused_submission_changes_nothing

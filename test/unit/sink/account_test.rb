@@ -21,7 +21,9 @@ class SinkAccountTest < SinkCase
 
   def test_old_minutes_are_summed_up_also_those_of_late_events
     gone = true
-    events = sink(minutes_max: 2, batch_events_max: 1) { |batch| raise Elah::Unavailable, "gone" if gone && batch.first.bytes == "late" }
+    events = sink(minutes_max: 2, batch_events_max: 1) do |batch|
+      raise Elah::Unavailable, "gone" if gone && batch.first.bytes == "late"
+    end
     events << "early"
     assert events.flush
     events << "late"
@@ -52,7 +54,11 @@ class SinkAccountTest < SinkCase
   # The report reads a journal while its owner appends, settles and deletes segments.
   def test_the_law_holds_at_every_look_while_events_come_and_go
     events = sink(journal_bytes_max: 262_144, event_bytes_max: 1000, batch_events_max: 50) { |_| nil }
-    writer = Thread.new { 6000.times { |n| events.push("x" * 200, stream: "s#{n % 3}", durability: (n % 500).zero? ? :delivered : :memory) } }
+    writer = Thread.new do
+      6000.times do |n|
+        events.push("x" * 200, stream: "s#{n % 3}", durability: (n % 500).zero? ? :delivered : :memory)
+      end
+    end
     looks = 0
     while writer.alive?
       account(events)
@@ -72,7 +78,9 @@ class SinkAccountTest < SinkCase
     assert events.flush
     report = events.report(minutes: 2)
     row = { "accepted" => 1, "delivered" => 1, "queued" => 0, "dead" => 0 }
-    assert_equal({ "total" => row.merge("accepted" => 2, "delivered" => 2), "minutes" => [{ "minute" => "1970-03-11T10:42Z", **row }] }, report["streams"]["a"])
+    minute = { "minute" => "1970-03-11T10:42Z", **row }
+    assert_equal({ "total" => row.merge("accepted" => 2, "delivered" => 2), "minutes" => [minute] },
+                 report["streams"]["a"])
     assert_equal ["events", true, 0, 0], report.values_at("sink", "holds", "dead_letters", "damaged_segments")
   end
 end

@@ -19,8 +19,9 @@ class SinkCpuBudgetTest < Minitest::Test
     end
 
     def share(part)
-      Elah::Sink::CpuBudget.new(part, pause: method(:pause), requests: -> { @is_asked ? @requests += 1 : @requests }, cpu: -> { @cpu },
-                                      clock: -> { @now }) { @pressure }
+      options = { pause: method(:pause), requests: -> { @is_asked ? @requests += 1 : @requests }, cpu: -> { @cpu },
+                  clock: -> { @now } }
+      Elah::Sink::CpuBudget.new(part, **options) { @pressure }
     end
 
     def pause(seconds)

@@ -85,8 +85,11 @@ class SinkDeliveryTest < SinkCase
     [%i[bad bad], %i[bad good], %i[good bad]].each do |fates|
       asked = Queue.new
       verdicts = Queue.new
-      events = sink(fates.join, batch_events_max: 1) { |(event)| (asked << event) && verdicts.pop == :bad && raise(Poisoned) }
-      push = -> { Thread.new { fate { events.push("event", id: id, durability: :delivered, wait_seconds: patience_seconds).durability } } }
+      events = sink(fates.join, batch_events_max: 1) do |(event)|
+        (asked << event) && verdicts.pop == :bad && raise(Poisoned)
+      end
+      options = { id: id, durability: :delivered, wait_seconds: patience_seconds }
+      push = -> { Thread.new { fate { events.push("event", **options).durability } } }
       first = push.call
       asked.pop
       accepted = events.send(:journal).end

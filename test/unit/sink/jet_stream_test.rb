@@ -3,8 +3,8 @@
 require "test_helper"
 require "socket"
 
-# What a JetStream destination makes of replies that no proper server sends. The promises that a real server keeps are in
-# test/integration/sink_destinations_test.rb.
+# What a JetStream destination makes of replies that no proper server sends. The promises that a real server keeps are
+# in test/integration/sink_destinations_test.rb.
 class JetStreamTest < Minitest::Test
   ACKNOWLEDGED = '{"stream":"S","seq":1}'
   INFO = '{"max_payload":65536,"headers":true}'
@@ -61,8 +61,8 @@ class JetStreamTest < Minitest::Test
 
   def replying(text, &block) = with_stream(reply: ->(client, inbox) { send_reply(client, inbox, text) }, &block)
 
-  # The server of a sink that had nothing to send for minutes had closed the connection, as nobody answered its PING: the
-  # log told of a sink that cannot deliver, after each quiet time.
+  # The server of a sink that had nothing to send for minutes had closed the connection, as nobody answered its PING:
+  # the log told of a sink that cannot deliver, after each quiet time.
   def test_a_connection_that_the_server_has_left_is_opened_again
     closed = Queue.new
     leaving = lambda do |client, inbox|

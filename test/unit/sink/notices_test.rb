@@ -28,7 +28,8 @@ class SinkNoticesTest < SinkCase
     events = sink { |batch| batch.each { |event| raise NoMethodError, "a bug" if event.bytes == "bad" } }
     events.push_all(%w[good bad])
     assert events.flush
-    assert_equal ["WARN  Dead letters of the sink events: 1 more; `elah sink dead events` lists them. The last one's reason: NoMethodError: a bug"], said
+    assert_equal ["WARN  Dead letters of the sink events: 1 more; `elah sink dead events` lists them. " \
+                  "The last one's reason: NoMethodError: a bug"], said
   end
 
   def test_once_in_a_while_with_the_sum

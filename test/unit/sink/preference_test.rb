@@ -8,7 +8,8 @@ class SinkPreferenceTest < Minitest::Test
     nil => {},
     "" => {},
     "durability=disk" => { "durability" => "disk" },
-    "respond-async, Durability = \"disk\" ; x=1, wait=5" => { "respond-async" => "", "durability" => "disk", "wait" => "5" },
+    "respond-async, Durability = \"disk\" ; x=1, wait=5" =>
+      { "respond-async" => "", "durability" => "disk", "wait" => "5" },
     "durability=disk, durability=memory" => { "durability" => "disk" },
     "note=\"a, b \\\" c\", wait=1" => { "note" => "a, b \" c", "wait" => "1" },
     ",, =x, wait" => { "wait" => "" }

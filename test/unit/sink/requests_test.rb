@@ -12,7 +12,9 @@ class SinkRequestsTest < SinkCase
     @events = sink { |events| events.each { |event| @seen << [event.id, event.stream, event.data] } }
   end
 
-  def append(body, is_list = true, **options) = @events.push_items(body, lines: !is_list, with: { a: 1 }, max: 100, **options)
+  def append(body, is_list = true, **options)
+    @events.push_items(body, lines: !is_list, with: { a: 1 }, max: 100, **options)
+  end
 
   def test_objects_become_events_with_their_own_text
     receipt, count, paths = append(%([{"path":"/x","n":[1,"ü"]}, {"path":"/x"},{"path":7}]), durability: :disk,
@@ -21,7 +23,8 @@ class SinkRequestsTest < SinkCase
     assert @events.flush
     found = Array.new(3) { @seen.pop }
     assert_equal receipt.ids, found.map(&:first)
-    assert_equal [["s", { "a" => 1, "params" => { "path" => "/x", "n" => [1, "ü"] } }], ["s", { "a" => 1, "params" => { "path" => "/x" } }]], found.first(2).map { |row| row.drop(1) }
+    assert_equal [["s", { "a" => 1, "params" => { "path" => "/x", "n" => [1, "ü"] } }],
+                  ["s", { "a" => 1, "params" => { "path" => "/x" } }]], found.first(2).map { |row| row.drop(1) }
     assert_equal [3, 3, 0, 0], account(@events)
   end
 
@@ -31,21 +34,27 @@ class SinkRequestsTest < SinkCase
   end
 
   def test_what_needs_a_closer_look_is_not_accepted
-    ["[]", "[1]", "[{},]", "[{} {}]", "[{},1]", "[{}", "{}", %([{"id":"x"}]), "[{}]x", "[[]]", "[{,}]", "", "nonsense", "[{\"a\":}]", "[{}]\xFF",
-     "[#{(['{}'] * 101).join(',')}]", "[#{'[' * 10_000}"].each { |body| assert_nil append(body), body }
-    ["", "{}{}", "{} {}", "{}\n,{}", "{}\n1", "{\n", %({"id":"x"}), ([+"{}"] * 101).join("\n")].each { |body| assert_nil append(body, false), body }
+    ["[]", "[1]", "[{},]", "[{} {}]", "[{},1]", "[{}", "{}", %([{"id":"x"}]), "[{}]x", "[[]]", "[{,}]", "",
+     "nonsense", "[{\"a\":}]", "[{}]\xFF", "[#{(['{}'] * 101).join(',')}]",
+     "[#{'[' * 10_000}"].each { |body| assert_nil append(body), body }
+    ["", "{}{}", "{} {}", "{}\n,{}", "{}\n1", "{\n", %({"id":"x"}), ([+"{}"] * 101).join("\n")].each do |body|
+      assert_nil append(body, false), body
+    end
     assert_equal [0, 0, 0, 0], account(@events)
   end
 
   TEXTS = ["", "/a b", "ü€😀", "\\ud83d\\ude00", "\\u00fc\\n\\/", "\\\\", "\\\""].freeze
-  VALUES = ["null", "true", "false", "0", "-0.5", "12E+3", "1e308", "1e-400", "9" * 300, "[]", "{}", " [ 1 , {} ]", '{"path":7}', *TEXTS.map { |text| %("#{text}") }].freeze
-  WRONG = ["", "nul", "01", "-", "1.", "1e", "1e999", "9" * 400, "+1", ".5", "[1,]", '{"a"}', '{"a":}', "{,}", '"\\ud83d"', '"\\ud83d\\n"', '"\\udc00"', '"\\u12g4"', '"\\x"',
-           %("a\nb"), %("\t"), '"', '"a\\"', "'a'", "NaN", "tru e", "[" * 99 + "]" * 99].freeze
+  VALUES = ["null", "true", "false", "0", "-0.5", "12E+3", "1e308", "1e-400", "9" * 300, "[]", "{}", " [ 1 , {} ]",
+            '{"path":7}', *TEXTS.map { |text| %("#{text}") }].freeze
+  WRONG = ["", "nul", "01", "-", "1.", "1e", "1e999", "9" * 400, "+1", ".5", "[1,]", '{"a"}', '{"a":}', "{,}",
+           '"\\ud83d"', '"\\ud83d\\n"', '"\\udc00"', '"\\u12g4"', '"\\x"', %("a\nb"), %("\t"), '"', '"a\\"', "'a'",
+           "NaN", "tru e", "[" * 99 + "]" * 99].freeze
 
   # What is taken without a look at each is what the parser takes, and it is the same.
   def test_values_of_all_kinds_are_taken_as_they_are_and_wrong_ones_are_not
     VALUES.each_with_index do |value, index|
-      body = %([ {"path":"/old","#{TEXTS[index % TEXTS.size]}" : #{value},"path":"/#{TEXTS[index % TEXTS.size]}"}\t,{"path":"/", "path":#{value}}])
+      text = TEXTS[index % TEXTS.size]
+      body = %([ {"path":"/old","#{text}" : #{value},"path":"/#{text}"}\t,{"path":"/", "path":#{value}}])
       parsed = Elah::JSON.parse(body)
       _, count, paths = append(body)
       assert_equal 2, count, body
@@ -71,7 +80,10 @@ class SinkRequestsTest < SinkCase
     whole = %([{"path":"/x","n":[1.5e3,"ü\\u00fc"],"o":{"a":null}}, {"b":true,"c":-12},{}])
     taken = 600.times.count do
       body = whole.b
-      random.rand(1..3).times { body.setbyte(random.rand(body.bytesize), random.rand(3).zero? ? random.rand(256) : %([]{},:"\\e0 n).getbyte(random.rand(12))) }
+      random.rand(1..3).times do
+        place = random.rand(body.bytesize)
+        body.setbyte(place, random.rand(3).zero? ? random.rand(256) : %([]{},:"\\e0 n).getbyte(random.rand(12)))
+      end
       receipt, count = append(body)
       parsed = Elah::JSON.parse(body) if receipt
       assert_equal parsed.size, count, body if receipt
@@ -87,7 +99,8 @@ class SinkRequestsTest < SinkCase
   end
 
   def test_a_request_of_another_server
-    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret", "HTTP_X_ODD" => "caf\xE9".b })
+    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret",
+                                           "HTTP_X_ODD" => "caf\xE9".b })
     with = { type: "t", "path" => "replaced" }
     receipts = [{ except: %w[cookie host] }, { only: %w[x-odd x-none] }].map do |kept|
       @events.push_request(request, with: with, params: { "q" => "1" }, durability: :disk, stream: "s", **kept)
@@ -134,7 +147,8 @@ class SinkRequestsTest < SinkCase
 
   def test_what_cannot_be_a_beginning
     # A receipt said :delivered of events that nobody had waited for.
-    assert_match(/:memory or :disk/, assert_raises(ArgumentError) { @events.push_items("[{}]", max: 1, durability: :delivered) }.message)
+    error = assert_raises(ArgumentError) { @events.push_items("[{}]", max: 1, durability: :delivered) }
+    assert_match(/:memory or :disk/, error.message)
     assert_raises(TypeError) { @events.push_items("[{}]", with: "{", max: 1) }
     assert_raises(TypeError) { @events.push_request(Elah::API::RackRequest.new({}), with: "{") }
     assert_raises(Elah::JSON::GenerateError) { @events.push_items("[{}]", with: { a: Float::NAN }, max: 1) }

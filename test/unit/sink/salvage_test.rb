@@ -15,7 +15,9 @@ class SinkSalvageTest < SinkCase
     passed = []
     # It looks for journals once: after its end it would hold its own for a moment, as one of a dead process.
     rarely = ->(seconds) { Kernel.sleep(seconds.equal?(ADOPT_SECONDS) ? 2 : PAUSE_SECONDS) }
-    events = sink(batch_events_max: 1, pause: rarely, **options) { |batch| passed.size < delivered ? passed.concat(batch) : raise(Elah::Unavailable, "gone") }
+    events = sink(batch_events_max: 1, pause: rarely, **options) do |batch|
+      passed.size < delivered ? passed.concat(batch) : raise(Elah::Unavailable, "gone")
+    end
     events.push("0", durability: :disk)
     wait_until("so many are delivered") { account(events)[1] == [delivered, 1].min }
     receipt = events.push_all(Array.new(9) { |n| (n + 1).to_s }, durability: :disk)
@@ -47,7 +49,12 @@ class SinkSalvageTest < SinkCase
 
   # Sinks where the command line finds them, with one delivered event each.
   def in_data_folder(*names)
-    names.each { |name| sink(name, folder: File.join(@folder, "sinks", name)) { nil }.tap { |made| made.push(name, durability: :disk) && made.flush }.close }
+    names.each do |name|
+      events = sink(name, folder: File.join(@folder, "sinks", name)) { nil }
+      events.push(name, durability: :disk)
+      events.flush
+      events.close
+    end
   end
 
   def test_a_stray_file_hinders_no_salvage
@@ -84,7 +91,9 @@ class SinkSalvageTest < SinkCase
 
   def test_the_command_shows_the_other_sinks_when_one_has_a_newer_format
     in_data_folder("shop", "news", "mail")
-    sink("news", folder: File.join(@folder, "sinks", "news")) { raise Elah::Unavailable, "gone" }.tap { |made| made.push("x", durability: :disk) }.close
+    news = sink("news", folder: File.join(@folder, "sinks", "news")) { raise Elah::Unavailable, "gone" }
+    news.push("x", durability: :disk)
+    news.close
     path = Dir[File.join(@folder, "sinks", "news", "journal-*", "*.log")].fetch(0)
     bytes = File.binread(path)
     bytes[7] = "9"
@@ -109,7 +118,8 @@ class SinkSalvageTest < SinkCase
     refute_predicate law(events), :holds?
     assert_equal [false, 1], events.report.values_at("holds", "damaged_segments")
     kept = files("damaged").fetch(0)
-    assert_match(/ ERROR .* A file of the sink events was damaged at byte 192\. It is kept as #{kept}: .* Run `elah sink salvage events`/, @log.string)
+    damaged = "A file of the sink events was damaged at byte 192"
+    assert_match(/ ERROR .* #{damaged}\. It is kept as #{kept}: .* Run `elah sink salvage events`/, @log.string)
 
     outcome = events.salvage
     assert_equal [[kept.sub("damaged", "salvaged"), 5, [192...232], nil]], outcome.findings.map(&:to_a)
@@ -179,7 +189,9 @@ class SinkSalvageTest < SinkCase
   def test_damage_that_is_met_while_the_sink_runs_stops_it_only_for_a_moment
     gone = true
     delivered = []
-    events = sink(batch_events_max: 1) { |batch| gone ? raise(Elah::Unavailable, "gone") : delivered.concat(batch.map(&:bytes)) }
+    events = sink(batch_events_max: 1) do |batch|
+      gone ? raise(Elah::Unavailable, "gone") : delivered.concat(batch.map(&:bytes))
+    end
     10.times { |n| events << n.to_s }
     wait_until("an attempt has failed") { !events.health.ok? }
     damage(4)
@@ -219,7 +231,8 @@ class SinkSalvageTest < SinkCase
     before = File.binread(path)
     events = sink { |_| nil }
     error = assert_raises(Elah::Sink::CannotOpen) { events.start }
-    assert_match(/has the format 3, and this version of Elah reads the format 2; start the version that wrote the file/, error.message)
+    assert_match(/has the format 3, and this version of Elah reads the format 2; start the version that wrote the file/,
+                 error.message)
     assert_equal before, File.binread(path)
     assert_empty files("damaged")
   end

@@ -25,7 +25,9 @@ class SinkTextTest < SinkCase
   end
 
   def test_a_reason_and_an_event_that_are_both_not_ascii_are_a_dead_letter
-    events = flushed({ "größe" => TEXT }) { |batch| raise Elah::Sink::Rejected.new(batch.to_h { |event| [event.id, TEXT] }) }
+    events = flushed({ "größe" => TEXT }) do |batch|
+      raise Elah::Sink::Rejected.new(batch.to_h { |event| [event.id, TEXT] })
+    end
     letter = events.dead_letters.first
     assert_equal [TEXT, %({"größe":"#{TEXT}"}), Encoding::UTF_8], [letter.reason, letter.bytes, letter.bytes.encoding]
     assert_equal [1, 0, 0, 1], account(events)

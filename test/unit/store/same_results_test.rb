@@ -45,7 +45,9 @@ class StoreSameResultsTest < ClusterCase
   end
 
   def all(store)
-    %w[one two].map { |name| [store.table(name).range, store.table(name).size, KEYS.map { |key| store.counter(name).get(key) }] }
+    %w[one two].map do |name|
+      [store.table(name).range, store.table(name).size, KEYS.map { |key| store.counter(name).get(key) }]
+    end
   end
 
   def call(store, random)

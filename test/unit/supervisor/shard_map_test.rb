@@ -27,7 +27,8 @@ class ShardMapTest < Minitest::Test
       held = owners.tally
       fewest, surplus = 256.divmod(slots)
       # Whoever is left keeps what it may: the slots with most keep the one more that cannot be divided.
-      kept = (0...slots).map { |slot| held.fetch(slot, 0) }.sort.reverse.each_with_index.sum { |had, rank| [had, rank < surplus ? fewest + 1 : fewest].min }
+      counts = (0...slots).map { |slot| held.fetch(slot, 0) }.sort.reverse
+      kept = counts.each_with_index.sum { |had, rank| [had, rank < surplus ? fewest + 1 : fewest].min }
       owners, moves = moved(owners, slots)
       assert_equal 256 - kept, moves
       assert_equal (0...slots).to_a, owners.uniq.sort

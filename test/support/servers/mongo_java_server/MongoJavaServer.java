@@ -1,4 +1,5 @@
-// Starts mongo-java-server for the tests: PORT DATA_FILE KEY_STORE, the last two empty for data in memory and for no TLS.
+// Starts mongo-java-server for the tests: PORT DATA_FILE KEY_STORE, the last two empty for data in memory and for no
+// TLS.
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.ServerVersion;
@@ -12,7 +13,8 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 public class MongoJavaServer {
-    // It reports the wire version of MongoDB 4.2 with the version 5.0.0, and current drivers speak to 4.4 and later only.
+    // It reports the wire version of MongoDB 4.2 with the version 5.0.0, and current drivers speak to 4.4 and later
+    // only.
     private static class CurrentVersion implements MongoVersion {
         public List<Integer> getVersionArray() {
             return ServerVersion.MONGO_5_0.getVersionArray();

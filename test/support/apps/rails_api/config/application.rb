@@ -5,7 +5,8 @@
 require_relative "boot"
 require "logger"
 require "rails"
-%w[active_record active_job action_controller action_cable active_storage].each { |part| require "#{part}/#{part.start_with?('action_cable', 'active_storage') ? 'engine' : 'railtie'}" }
+%w[active_record active_job action_controller].each { |part| require "#{part}/railtie" }
+%w[action_cable active_storage].each { |part| require "#{part}/engine" }
 
 # The application.
 class Shop < Rails::Application
