@@ -57,11 +57,12 @@ module Elah
 
       task = Task.transient
       due = Concurrency.now
-      start(task, detached) do
+      timer = start(task, detached) do
         while true
           due = [due + seconds, Concurrency.now].max
           sleep([due - Concurrency.now, 0].max)
-          call_reporting(task, &block)
+          call_reporting(task, timer, &block)
+          raise timer.cancellation if timer.cancellation # the block may have rescued it
         end
       end
     end
@@ -175,12 +176,13 @@ module Elah
       Async.new(event_loop, parent: parent, task: task, &block)
     end
 
-    def call_reporting(task)
+    # Another fiber's Cancelled, as of a child whose value the call reads, is a failure of the call like any other.
+    def call_reporting(task, timer)
       begin
         yield
-      rescue Cancelled
-        raise
       rescue StandardError => e
+        raise if e.equal?(timer.cancellation) || e.equal?(thread_loop.ending)
+
         thread_loop.report(e)
       end
       task.finish_call { |exception| thread_loop.report(exception) }

@@ -3,6 +3,10 @@
 module Elah
   # A fiber that `Elah.async` started. Wait for its end or its value, or cancel it. It belongs to the loop in which it runs.
   class Async
+    # @return [Exception, nil] exception of {cancel}; nil when it was not called, or too late
+    # @api private
+    attr_reader :cancellation
+
     # Starts the block: it runs at once, until its first wait.
     #
     # @param event_loop [Elah::EventLoop]
@@ -62,8 +66,8 @@ module Elah
     # @param exception [Exception] exception to raise instead
     # @return [Async] itself
     def cancel(exception = Cancelled.new("The fiber was cancelled."))
-      unless done? || @cancelled
-        @cancelled = true
+      unless done? || @cancellation
+        @cancellation = exception
         @loop.cancel(@task, exception)
       end
       self
@@ -110,11 +114,11 @@ module Elah
       @finished&.call
       return report if @parent.nil?
 
-      @parent.release(self) if @failure.nil? || @cancelled || @waiters.any?
+      @parent.release(self) if @failure.nil? || @cancellation || @waiters.any?
     end
 
     def report
-      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || EventLoop::Fatal === @failure
+      return if @failure.nil? || @noticed || @cancellation || @waiters.any? || EventLoop::Fatal === @failure
 
       @loop.report(@failure)
     end

@@ -165,6 +165,36 @@ class AsyncTest < Minitest::Test
     end
   end
 
+  # It took the Cancelled of the child for its own, and ended for good without a word.
+  def test_every_goes_on_after_a_call_that_read_a_cancelled_fiber
+    calls = 0
+    _, warnings = capture_io do
+      Elah.run do
+        handle = Elah.every(0.005) { (calls += 1) && Elah.async { sleep }.cancel.value }
+        Elah.timeout(30) { sleep(0.005) until calls >= 3 }
+        handle.cancel.wait
+      end
+    end
+    assert_match(/A spawned fiber failed: .*The fiber was cancelled/, warnings)
+  end
+
+  # With a block that rescues every error it continued, and nothing could end it any more.
+  def test_every_ends_though_its_block_rescues_the_cancellation
+    Elah.run do
+      calls = 0
+      handle = Elah.every(0.005) do
+        calls += 1
+        sleep
+      rescue StandardError
+        nil
+      end
+      sleep(0.001) until calls.positive?
+      assert_same handle, handle.cancel.wait(30)
+      assert_equal 1, calls
+      assert_raises(Elah::Cancelled) { handle.value }
+    end
+  end
+
   def test_every_does_not_keep_a_run_alive
     ended = []
     Elah.run do
