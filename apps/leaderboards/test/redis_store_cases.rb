@@ -180,6 +180,19 @@ module RedisStoreCases
     assert_empty @redis.keys("*#{@name}:#{board.key}}:1:*") unless @redis.cluster?
   end
 
+  # It advanced once, from the season that it knew, to one that another worker had begun and that was over too.
+  def test_a_worker_that_missed_a_season_writes_into_the_current_one
+    board = board_of(season: "hour")
+    other = store
+    [@store, other].each { |one| one.submit(board, "ann", 1, nil, :ordinal) }
+    @clock.now += 3600
+    @store.submit(board, "bob", 2, nil, :ordinal)
+    @clock.now += 2 * 3600
+    other.submit(board, "late", 3, nil, :ordinal)
+    assert_equal [3, 2, 1], @store.seasons(board, 9).map(&:number)
+    assert_equal([%w[late], %w[bob]], [3, 2].map { |season| members(@store.top(board, 9, :ordinal, season)) })
+  end
+
   def test_a_banned_member_cannot_notice_it
     board = board_of
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
@@ -211,6 +224,8 @@ module RedisStoreCases
   private
 
   def read(text) = Elah::JSON.parse(text)
+
+  def members(list) = read(list)["members"].map { |row| row["member"] }
 
   def score(board, random)
     parts = board.decimals.map { |digits| random.rand < 0.1 ? LIMITS.sample(random: random).quo(10**digits).truncate : random.rand(-5..5) }

@@ -248,7 +248,7 @@ module Leaderboards
 
         # Runs a script in the current season. Redis reports OOM when `maxmemory` is reached and nothing may be evicted.
         def run(script, *arguments)
-          advance_season(@season) if due?
+          advance_season(@season) while due? # others may have advanced before, to a season that is over too
           arguments.map! { |argument| argument.nil? ? "" : argument }
           reply = taking_room { script.call(keys: @keys, args: arguments) }
           case reply.first
