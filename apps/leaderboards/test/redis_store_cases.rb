@@ -193,6 +193,20 @@ module RedisStoreCases
     assert_equal([%w[late], %w[bob]], [3, 2].map { |season| members(@store.top(board, 9, :ordinal, season)) })
   end
 
+  # The log went on, so listeners stayed with the members of the season before.
+  def test_listeners_hear_of_a_new_season
+    board = board_of
+    @store.submit(board, "ann", 1, nil, :ordinal)
+    *, log_id, number, _ = @store.changes(board, nil, 0)
+    @store.submit(board, "ann", 2, nil, :ordinal)
+    *, last, texts = @store.changes(board, log_id, number)
+    assert_equal [number + 1, 1], [last, texts.size]
+    @store.begin_season(board)
+    season, size, new_log_id, _, texts = @store.changes(board, log_id, last)
+    assert_equal [2, 0, nil], [season, size, texts]
+    refute_equal log_id, new_log_id
+  end
+
   def test_a_banned_member_cannot_notice_it
     board = board_of
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
