@@ -207,6 +207,17 @@ module RedisStoreCases
     refute_equal log_id, new_log_id
   end
 
+  def test_an_export_names_its_season
+    board = board_of
+    3.times { |n| @store.submit(board, "m#{n}", n, nil, :ordinal) }
+    lines, after, season = @store.export(board, nil, 2)
+    assert_equal [%w[m2 m1], 1], [lines.lines.map { |line| read(line)["member"] }, season]
+    @store.begin_season(board)
+    lines, after, season = @store.export(board, after, 2, season)
+    assert_equal ["m0", nil, 1], [read(lines)["member"], after, season]
+    assert_equal ["", nil, 2], @store.export(board, nil, 2)
+  end
+
   def test_a_banned_member_cannot_notice_it
     board = board_of
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
