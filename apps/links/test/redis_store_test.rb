@@ -35,6 +35,17 @@ class RedisStoreTest < Minitest::Test
     assert_operator @redis.ttl("links:request:key"), :>, Links::StoredRequest::KEPT_SECONDS - 60
   end
 
+  # The entry of a code was that of every link with it: the deletion of a link took that of the next one away.
+  def test_a_link_made_while_the_one_before_is_deleted_is_exported
+    before = create("abc")
+    @redis.del("links:link:abc")
+    link = create("abc", target: "https://example.org/")
+    Links::Stores::Redis::Index.new(@redis).remove(before)
+    assert_equal [[link], 1], [@store.links_after(nil, 9), @store.size]
+    create("abcd")
+    assert_equal %w[abcd], @store.links_after("abc", 9).map(&:code)
+  end
+
   def test_concurrent_repetitions_of_a_request_create_one_link
     orders = Array.new(8) { |index| order("c#{index}", request: Links::StoredRequest.new("key", "body")) }
     found = orders.map { |order| Thread.new { @store.create([order]).first } }.map(&:value)
