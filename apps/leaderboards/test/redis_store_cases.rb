@@ -193,6 +193,13 @@ module RedisStoreCases
     assert_equal([%w[late], %w[bob]], [3, 2].map { |season| members(@store.top(board, 9, :ordinal, season)) })
   end
 
+  # The first request of a board began its first season instead.
+  def test_a_new_board_has_a_season_to_end
+    board = board_of
+    assert_equal 2, @store.begin_season(board)
+    assert_equal [2, 1], @store.seasons(board, 9).map(&:number)
+  end
+
   # The log went on, so listeners stayed with the members of the season before.
   def test_listeners_hear_of_a_new_season
     board = board_of
