@@ -48,7 +48,8 @@ module Leaderboards
   # [row(definition, member, style)] one. Raises MemberNotFound.
   # [size(definition)] Integer
   # [banned(definition)] Array of names
-  # [export(definition, after, limit, season)] `[lines of JSON with member, score and metadata, where the next ones begin or nil]`
+  # [export(definition, after, limit, season)] `[lines of JSON with member, score and metadata, where the next ones begin or nil, the number of
+  #   their season]`
   # [changes(definition, log_id, number)] `[season, size, log_id, number, texts]`: see {Boards::Changes#since}
   # [seasons(definition, limit)] Array of {Boards::Seasons::Season}, the latest first
   module Stores

@@ -41,6 +41,10 @@ module Links
         link.title || link.tags.any? ? times << [link.title, *link.tags].join("\n").b : times
       end
 
+      # @param details [String] from {details}
+      # @return [Integer]
+      def created_at(details) = details.unpack1("Q>")
+
       # @param code [String]
       # @param redirect [String] from {redirect}
       # @return [Link] without its details

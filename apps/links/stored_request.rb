@@ -2,6 +2,7 @@
 
 require "digest/sha2"
 require_relative "creation"
+require_relative "place"
 
 module Links
   # The data stored for a request with an Idempotency-Key. A repeated request makes no second link, and another request under the
@@ -10,6 +11,8 @@ module Links
     KEPT_SECONDS = 86_400
     KEY = /\A[\x21-\x7e]{1,255}\z/
     DIGEST_BYTES = 32
+    # Precedes the place of a planned link. No code begins with it.
+    PLANNED = "\0"
 
     # @return [String]
     attr_reader :key
@@ -30,7 +33,27 @@ module Links
     def compare(kept)
       return Creation::Outcome.new(:mismatch) unless kept.byteslice(0, DIGEST_BYTES) == @digest
 
-      Creation::Outcome.new(:repeated, kept.byteslice(DIGEST_BYTES..))
+      Creation::Outcome.new(:repeated, kept.byteslice(DIGEST_BYTES..).force_encoding(Encoding::UTF_8))
+    end
+
+    # For stores without transactions. They keep the plan before they make the link. After a lost reply or a crash nobody knows whether the
+    # link was made, so the next attempt makes the planned link and no other.
+    #
+    # @param link [Link] with its code
+    # @return [String] the data to store
+    def plan(link) = encode(PLANNED + Place.of(link))
+
+    # @param kept [String] the result of {plan} or {encode} for the same key
+    # @param link [Link] gets the code and the time of creation of a planned link
+    # @return [Creation::Outcome, nil] nil when the link is only planned
+    def resume(kept, link)
+      outcome = compare(kept)
+      return outcome unless outcome.code&.start_with?(PLANNED)
+
+      place = outcome.code.byteslice(PLANNED.bytesize..)
+      link.code = Place.code_at(place)
+      link.created_at = place.unpack1("Q>")
+      nil
     end
   end
 end

@@ -55,13 +55,15 @@ module Elah
       raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
       return Entity::Job.start(loop_of_thread, once, { "seconds" => seconds.to_f }, store, &block) if once
 
+      event_loop = loop_of_thread
       task = Task.transient
       due = Concurrency.now
-      start(task, detached) do
+      timer = start(task, detached) do
         while true
           due = [due + seconds, Concurrency.now].max
           sleep([due - Concurrency.now, 0].max)
-          call_reporting(task, &block)
+          call_reporting(event_loop, task, timer, &block)
+          raise timer.cancellation if timer.cancellation # the block may have rescued it
         end
       end
     end
@@ -175,15 +177,19 @@ module Elah
       Async.new(event_loop, parent: parent, task: task, &block)
     end
 
-    def call_reporting(task)
+    def call_reporting(event_loop, task, timer)
       begin
         yield
-      rescue Cancelled
+        event_loop.end_fork
+      rescue EventLoop::Fatal
         raise
-      rescue StandardError => e
-        thread_loop.report(e)
+      rescue Exception => e # -- a call may raise any: NotImplementedError, SystemStackError, `exit`, the Cancelled of another fiber
+        event_loop.end_fork(e)
+        raise if timer.cancellation || event_loop.ending
+
+        event_loop.report(e)
       end
-      task.finish_call { |exception| thread_loop.report(exception) }
+      task.finish_call { |exception| event_loop.report(exception) }
     end
 
     def late(seconds) = "The block took longer than #{seconds} s."

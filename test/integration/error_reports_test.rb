@@ -48,6 +48,14 @@ class ErrorReportsTest < Minitest::Test
     end
   end
 
+  # A fiber that failed because it read a cancelled one was taken for cancelled itself: nobody heard of it.
+  def test_a_fiber_that_read_a_cancelled_one_is_reported
+    serve do |server|
+      server.get("/cancelled")
+      server.wait_for(/^hook: Elah::Cancelled \[\]$/)
+    end
+  end
+
   def test_what_is_no_fault_is_not_reported
     serve do |server|
       assert_equal 418, server.get("/refused").status

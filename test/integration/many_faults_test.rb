@@ -16,6 +16,15 @@ class ManyFaultsTest < Minitest::Test
         end
       end
       post(:lines) { params[:lines].size }
+
+      params do
+        requires :lines, type: Array do
+          optional :id
+          optional :name
+          exactly_one_of :id, :name
+        end
+      end
+      post(:groups) { params[:lines].size }
     end
 
     run App
@@ -43,11 +52,24 @@ class ManyFaultsTest < Minitest::Test
     end
   end
 
+  # Rules about several parameters had no limit: 900 kB of `{}` held the loop for tens of seconds.
+  def test_faults_of_rules_about_several_parameters_are_bounded_too
+    ElahServer.start(APP) do |server|
+      server.connect do |client|
+        answer = post(client, Array.new(ITEMS, "{}"), "/groups")
+        assert_equal 400, answer.status
+        assert_equal 1000, answer.json["error"].scan("exactly one parameter").size
+        answer = post(client, Array.new(ITEMS, '{"id":1}'), "/groups")
+        assert_equal [201, ITEMS], [answer.status, answer.json]
+      end
+    end
+  end
+
   private
 
-  def post(client, items)
+  def post(client, items, path = "/lines")
     body = "{\"lines\":[#{items.join(',')}]}"
-    client.write("POST /lines HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" \
+    client.write("POST #{path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" \
                  "Content-Length: #{body.bytesize}\r\n\r\n#{body}")
     client.read_answer
   end

@@ -3,10 +3,13 @@
 require "socket"
 
 # A TCP proxy of a test in front of a real server. It may cut connections after so many bytes of the server's answers,
-# or as soon as they come, so that a client meets an answer that ends in its middle.
+# or as soon as they come, so that a client meets an answer that ends in its middle or never comes.
 class CuttingProxy
   # @return [Integer, nil] bytes of answers that a connection passes on before it is cut; nil never cuts
   attr_accessor :bytes_max
+
+  # @return [String, nil] a part of a request: the first one with it reaches the server, whose answer is cut off
+  attr_writer :loses_answer_to
 
   # @return [Integer]
   attr_reader :port
@@ -44,8 +47,14 @@ class CuttingProxy
     [client, server].each { |socket| @sockets << socket }
     passed = 0
     port = server.local_address.ip_port
-    pump(client, server)
+    is_lost = false
+    pump(client, server) do |bytes|
+      (is_lost = true) && @loses_answer_to = nil if @loses_answer_to && bytes.include?(@loses_answer_to)
+      server.write(bytes)
+    end
     pump(server, client) do |bytes|
+      next if is_lost
+
       left = bytes_max ? bytes_max - passed : bytes.bytesize
       passed += bytes.bytesize
       client.write(bytes.byteslice(0, [left, 0].max))
@@ -59,7 +68,7 @@ class CuttingProxy
     Thread.new do
       loop do
         bytes = from.readpartial(65_536)
-        block_given? ? (yield(bytes) or break) : to.write(bytes)
+        yield(bytes) or break
       end
     rescue IOError, SystemCallError
       nil # one side is gone

@@ -166,7 +166,7 @@ module Leaderboards
 
       # @param after [String, nil] cursor
       # @param limit [Integer]
-      # @return [Array(String, (String, nil))] lines of JSON, and where the next ones begin
+      # @return [Array(String, (String, nil), Integer)] lines of JSON, where the next ones begin, and their season
       def export(after, limit)
         refresh
         page = @set.page(after: after, limit: limit)
@@ -174,7 +174,7 @@ module Leaderboards
           metadata = @member_data.metadata(row.member)
           %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{metadata && %(,"metadata":#{metadata})}}\n)
         end
-        [lines.join, page.after]
+        [lines.join, page.after, season]
       end
 
       # @param log_id [String, nil]

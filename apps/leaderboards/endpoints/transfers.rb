@@ -28,8 +28,7 @@ module Leaderboards
       desc "All members, the best first, in the format of the import"
       get "leaderboards/:id/export" do
         board = definition
-        number = season
-        lines, after = scores.export(board, nil, EXPORT_BATCH, number)
+        lines, after, number = scores.export(board, nil, EXPORT_BATCH, season)
         content_type NDJSON
         stream do |out|
           out << lines unless lines.empty?

@@ -107,7 +107,15 @@ module Leaderboards
       def size(definition) = board(definition).size
       def banned(definition) = board(definition).banned
 
-      def export(definition, after, limit, season = nil) = board(definition, season).export(after, limit)
+
+      # A season may end between the look for its board and the call.
+      def export(definition, after, limit, season = nil)
+        loop do
+          found = board(definition, season).export(after, limit)
+          return found if season.nil? || found.last == season
+        end
+      end
+
       def changes(definition, log_id, number) = board(definition).changes(log_id, number)
       def seasons(definition, limit) = board(definition).seasons(limit)
 

@@ -85,7 +85,7 @@ module Leaderboards
       def ban(definition, member) = board(definition).ban(member, true) && nil
       def pardon(definition, member) = board(definition).ban(member, false)
       def trim(definition, keep) = board(definition).trim(keep)
-      def begin_season(definition) = board(definition).advance_season.number
+      def begin_season(definition) = board(definition).begin_season.number
 
       def remove(definition) = board(definition).remove
 

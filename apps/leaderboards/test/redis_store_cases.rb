@@ -185,6 +185,51 @@ module RedisStoreCases
     assert_empty @redis.keys("*#{@name}:#{board.key}}:1:*") unless @redis.cluster?
   end
 
+  # It advanced once, from the season that it knew, to one that another worker had begun and that was over too.
+  def test_a_worker_that_missed_a_season_writes_into_the_current_one
+    board = board_of(season: "hour")
+    other = store
+    [@store, other].each { |one| one.submit(board, "ann", 1, nil, :ordinal) }
+    @clock.now += 3600
+    @store.submit(board, "bob", 2, nil, :ordinal)
+    @clock.now += 2 * 3600
+    other.submit(board, "late", 3, nil, :ordinal)
+    assert_equal [3, 2, 1], @store.seasons(board, 9).map(&:number)
+    assert_equal([%w[late], %w[bob]], [3, 2].map { |season| members(@store.top(board, 9, :ordinal, season)) })
+  end
+
+  # The first request of a board began its first season instead.
+  def test_a_new_board_has_a_season_to_end
+    board = board_of
+    assert_equal 2, @store.begin_season(board)
+    assert_equal [2, 1], @store.seasons(board, 9).map(&:number)
+  end
+
+  # The log went on, so listeners stayed with the members of the season before.
+  def test_listeners_hear_of_a_new_season
+    board = board_of
+    @store.submit(board, "ann", 1, nil, :ordinal)
+    *, log_id, number, _ = @store.changes(board, nil, 0)
+    @store.submit(board, "ann", 2, nil, :ordinal)
+    *, last, texts = @store.changes(board, log_id, number)
+    assert_equal [number + 1, 1], [last, texts.size]
+    @store.begin_season(board)
+    season, size, new_log_id, _, texts = @store.changes(board, log_id, last)
+    assert_equal [2, 0, nil], [season, size, texts]
+    refute_equal log_id, new_log_id
+  end
+
+  def test_an_export_names_its_season
+    board = board_of
+    3.times { |n| @store.submit(board, "m#{n}", n, nil, :ordinal) }
+    lines, after, season = @store.export(board, nil, 2)
+    assert_equal [%w[m2 m1], 1], [lines.lines.map { |line| read(line)["member"] }, season]
+    @store.begin_season(board)
+    lines, after, season = @store.export(board, after, 2, season)
+    assert_equal ["m0", nil, 1], [read(lines)["member"], after, season]
+    assert_equal ["", nil, 2], @store.export(board, nil, 2)
+  end
+
   def test_a_banned_member_cannot_notice_it
     board = board_of
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
@@ -217,6 +262,8 @@ module RedisStoreCases
   private
 
   def read(text) = Elah::JSON.parse(text)
+
+  def members(list) = read(list)["members"].map { |row| row["member"] }
 
   def score(board, random)
     parts = board.decimals.map do |digits|

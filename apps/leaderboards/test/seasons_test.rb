@@ -71,6 +71,32 @@ class SeasonsTest < BoardCase
     assert_equal [[["bob", 2]], [["ann", 1]]], [top(board), top(board, 1)]
   end
 
+  # What followed was of the next season, or nothing, in a response that was complete.
+  def test_an_export_stays_in_the_season_in_which_it_began
+    board = create(season: "hour")
+    names = Array.new(600) { |n| "m#{n}" }
+    names.each { |name| submit(board, name, 1) }
+    lines = []
+    export(board).each do |piece|
+      lines.concat(piece.lines)
+      @clock.now += HOUR
+      submit(board, "late", 0)
+    end
+    assert_equal names, lines.map { |line| json(line)["member"] }
+  end
+
+  def test_a_season_that_ends_within_a_batch_of_an_export_is_whole
+    6.times do |moment|
+      board = create(season: "hour", name: "Points #{moment}")
+      submit(board, "ann", 1)
+      asked = 0
+      @clock.define_singleton_method(:now) { super() + ((asked += 1) > moment ? HOUR : 0) }
+      lines, after, season = @scores.export(board, nil, 9, 1)
+      @clock.singleton_class.remove_method(:now)
+      assert_equal ["ann", nil, 1], [json(lines)["member"], after, season], moment
+    end
+  end
+
   # A ban moves a member out of the current season only, but after a restart an ended one looked for it among the
   # banned.
   def test_a_ban_leaves_ended_seasons_as_they_are
@@ -153,5 +179,14 @@ class SeasonsTest < BoardCase
     assert_equal [2], rows(:members)
     assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
     assert_equal [["ann", 1]], top(board, 2)
+  end
+
+  private
+
+  # @return [#each] the body of the response
+  def export(board)
+    path = "/leaderboards/#{board.id}/export"
+    env = { "REQUEST_METHOD" => "GET", "PATH_INFO" => path, "QUERY_STRING" => "", "rack.url_scheme" => "http" }
+    Leaderboards::API.call(env).last
   end
 end

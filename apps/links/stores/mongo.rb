@@ -88,7 +88,7 @@ module Links
           order = chunk.first
           next place_all(chunk) unless order.reuse? || order.request
 
-          [order.request ? @requests.once(order.request) { place(order) } : place(order)]
+          [order.request ? @requests.once(order) { |again| place(order, again) } : place(order)]
         end
       end
 
@@ -156,25 +156,30 @@ module Links
         outcomes
       end
 
+      # @param again [Boolean] whether another attempt may have made the link
       # @return [Creation::Outcome]
-      def place(order)
+      def place(order, again = false)
         link = order.link
         found = existing(order) and return Creation::Outcome.new(:found, found)
         @links.insert_one(document(link, order.visits))
         Creation::Outcome.new(:created, link.code)
       rescue Elah::Mongo::DuplicateKey
         found = existing(order) and return Creation::Outcome.new(:found, found)
-        @links.find_one({ "_id" => link.code }, projection: { "_id" => 1 }) ? taken(link) : place_beside(order)
+        conclude(link, again) || place_beside(order, again)
       end
 
-      def taken(link) = Creation::Outcome.new(:taken, link.code)
+      # @return [Creation::Outcome, nil] nil when the code is free
+      def conclude(link, again)
+        other = @links.find_one({ "_id" => link.code }, projection: { "p" => 1 }) or return
+        Creation::Outcome.new(again && other["p"] == Place.of(link) ? :repeated : :taken, link.code)
+      end
 
       # Another link already serves this target.
-      def place_beside(order)
+      def place_beside(order, again)
         @links.insert_one(document(order.link, order.visits).reject { |name, _| name == "f" })
         Creation::Outcome.new(:created, order.link.code)
       rescue Elah::Mongo::DuplicateKey
-        taken(order.link)
+        conclude(order.link, again) || retry
       end
 
       # @return [String, nil] the code of a link that can stand for the ordered one

@@ -82,7 +82,7 @@ module Links
           orders.chunk_while { |*pair| pair.none? { |order| order.reuse? || order.request } }.flat_map do |chunk|
             order = chunk.first
             if order.request
-              [@requests.once(order.request) { place(order) }]
+              [@requests.once(order) { |again| place(order, again) }]
             else
               order.reuse? ? [place(order)] : place_all(chunk)
             end
@@ -120,9 +120,7 @@ module Links
       # (see Embedded#page)
       def page(tag: nil, after: nil, limit:)
         places = @index.places(tag, after, limit)
-        links = find_all(places.map { |place| Place.code_at(place) }).zip(places).filter_map do |link, place|
-          link if link && Place.of(link) == place && (tag.nil? || link.tags.include?(tag))
-        end
+        links = links_at(places).select { |link| tag.nil? || link.tags.include?(tag) }
         [links, (places.last if places.size == limit)]
       end
 
@@ -133,11 +131,11 @@ module Links
       # @return [Array<Link>] empty only behind the last
       def links_after(after, limit)
         loop do
-          codes = @index.codes_after(after, limit)
-          links = find_all(codes).compact
-          return links if links.any? || codes.empty?
+          places = @index.places_after(after, limit)
+          links = links_at(places)
+          return links if links.any? || places.empty?
 
-          after = codes.last
+          after = Place.code_at(places.last)
         end
       end
 
@@ -161,16 +159,21 @@ module Links
 
       def copy(link) = link.dup.tap { |copy| copy.tags = link.tags.dup }
 
-      def find_all(codes)
-        codes.zip(@redis.pipelined { |batch| codes.each { |code| batch.hmget(link_key(code), "redirect", "details") } })
-             .map { |code, (redirect, details)| redirect && Record.read(code, redirect, details) }
+      # @return [Array<Link>] those that still have their place
+      def links_at(places)
+        codes = places.map { |place| Place.code_at(place) }
+        found = @redis.pipelined { |batch| codes.each { |code| batch.hmget(link_key(code), "redirect", "details") } }
+        places.zip(codes, found).filter_map do |place, code, (redirect, details)|
+          link = redirect && Record.read(code, redirect, details)
+          link if link && Place.of(link) == place
+        end
       end
 
-      def place(order)
+      def place(order, again = false)
         found = existing(order)
         return Creation::Outcome.new(:found, found) if found
 
-        outcome = place_all([order]).first
+        outcome = place_all([order], again).first
         return outcome unless outcome.kind == :created && order.reuse? && !order.custom? && !order.link.limited?
 
         # A concurrent request for the same target may have been first.
@@ -193,16 +196,23 @@ module Links
 
       def redirecting_alike(code, link) = (code if code && redirect(code) == Record.redirect(link))
 
-      def place_all(orders)
+      # @param again [Boolean] whether another attempt may have made the links
+      def place_all(orders, again = false)
         links = orders.map(&:link)
         @index.add(links)
         details = @create.call_each(orders.map { |order| { keys: [link_key(order.link.code)], args: [*stored(order.link), order.visits] } })
-        created = links.zip(details).filter_map { |link, taken| link unless taken }
-        claim_targets(created)
-        orders.zip(details).map do |order, taken|
-          @index.remove_place(order.link, taken) if taken
-          Creation::Outcome.new(taken ? :taken : :created, order.link.code)
-        end
+        outcomes = links.zip(details).map { |link, other| conclude(link, other, again) }
+        claim_targets(links.zip(outcomes).filter_map { |link, outcome| link unless outcome.kind == :taken })
+        outcomes
+      end
+
+      # @param other [String, nil] details of the link that had the code already
+      def conclude(link, other, again)
+        return Creation::Outcome.new(:created, link.code) unless other
+
+        same_time = Record.created_at(other) == link.created_at # then both have the same entries in the index
+        @index.remove(link) unless same_time
+        Creation::Outcome.new(same_time && again ? :repeated : :taken, link.code)
       end
 
       # The first link with a redirect serves the others; a link that no longer has it is replaced.

@@ -2,6 +2,7 @@
 
 require_relative "store_cases"
 require_relative "../stores/redis"
+require "support/cutting_proxy"
 require "support/servers"
 
 # The store in Redis behind the app's store interface.
@@ -28,11 +29,40 @@ class RedisStoreTest < Minitest::Test
     assert_equal [[:found, "ghi"]], outcomes(order("x", reuse: true, target: link.target))
   end
 
-  def test_a_request_whose_process_died_may_be_repeated_after_some_seconds
+  def test_a_request_whose_process_died_is_carried_out_as_it_was_planned
     request = Links::StoredRequest.new("key", "body")
-    @redis.set("links:request:key", "at it and gone", px: 50)
-    assert_equal [[:created, "abc"]], outcomes(order("abc", request: request))
+    @redis.set("links:request:key", request.plan(order("abc").link), ex: 60)
+    assert_equal [[:mismatch, nil]], outcomes(order("b", request: Links::StoredRequest.new("key", "other")))
+    assert_equal [[:created, "abc"]], outcomes(order("b", request: request))
+    assert_equal [[:repeated, "abc"]], outcomes(order("c", request: request))
     assert_operator @redis.ttl("links:request:key"), :>, Links::StoredRequest::KEPT_SECONDS - 60
+  end
+
+  # The key was released although the script had run, so the next attempt made a second link.
+  def test_a_link_whose_reply_is_lost_is_made_once
+    create("first") # from now on the server has the script
+    request = Links::StoredRequest.new("key", "body")
+    CuttingProxy.start(Servers::Redis.shared.port) do |proxy|
+      redis = Elah::Redis.new("redis://127.0.0.1:#{proxy.port}/0")
+      proxy.loses_answer_to = "links:link:"
+      lost = order("a", request: request)
+      assert_raises(Elah::Unavailable) { Links::Stores::Redis.new(redis).create([lost]) }
+      redis.close
+    end
+    assert_equal [[:repeated, "a"]], outcomes(order("b", request: request))
+    assert_equal %w[a first], @store.links_after(nil, 9).map(&:code)
+    assert_equal %w[a first], pages(limit: 9)
+  end
+
+  # The entry of a code was that of every link with it: the deletion of a link took that of the next one away.
+  def test_a_link_made_while_the_one_before_is_deleted_is_exported
+    before = create("abc")
+    @redis.del("links:link:abc")
+    link = create("abc", target: "https://example.org/")
+    Links::Stores::Redis::Index.new(@redis).remove(before)
+    assert_equal [[link], 1], [@store.links_after(nil, 9), @store.size]
+    create("abcd")
+    assert_equal %w[abcd], @store.links_after("abc", 9).map(&:code)
   end
 
   def test_concurrent_repetitions_of_a_request_create_one_link

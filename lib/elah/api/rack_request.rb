@@ -7,7 +7,9 @@ module Elah
     class RackRequest
       CHUNK_BYTES = 16_384
       NO_ROUTE_PARAMS = {}.freeze
-      private_constant :CHUNK_BYTES, :NO_ROUTE_PARAMS
+      # As the server accepts them in X-Request-Id.
+      REQUEST_ID = %r{\A[a-zA-Z0-9\-_.:@=+/]{1,128}\z}.freeze
+      private_constant :CHUNK_BYTES, :NO_ROUTE_PARAMS, :REQUEST_ID
 
       # @return [Hash{String=>Object}] the Rack environment
       attr_reader :env
@@ -60,7 +62,7 @@ module Elah
       def content_length = @env["CONTENT_LENGTH"]&.to_i
 
       # @return [String] the ID from a proxy or a middleware, else a new one
-      def id = @id ||= @env["action_dispatch.request_id"] || @env["HTTP_X_REQUEST_ID"] || new_id
+      def id = @id ||= @env["action_dispatch.request_id"] || given_id || new_id
 
       # @param name [String] lower-case
       # @return [String, nil]
@@ -141,6 +143,11 @@ module Elah
       def input = @input ||= @env["rack.input"]&.tap { |input| input.rewind if input.respond_to?(:rewind) }
 
       def present(value) = value.nil? || value.empty? ? nil : value
+
+      def given_id
+        id = @env["HTTP_X_REQUEST_ID"]
+        id if id && REQUEST_ID.match?(id.b)
+      end
 
       def new_id
         require "securerandom"

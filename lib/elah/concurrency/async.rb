@@ -3,6 +3,14 @@
 module Elah
   # A fiber that `Elah.async` started. Wait for its end or its value, or cancel it. It belongs to the loop in which it runs.
   class Async
+    # Time between two cancellations of a fiber that does not end. Its `ensure` blocks may wait for as long.
+    AGAIN_SECONDS = 5
+    private_constant :AGAIN_SECONDS
+
+    # @return [Exception, nil] exception of {cancel}; nil when it was not called, or too late
+    # @api private
+    attr_reader :cancellation
+
     # Starts the block: it runs at once, until its first wait.
     #
     # @param event_loop [Elah::EventLoop]
@@ -62,8 +70,8 @@ module Elah
     # @param exception [Exception] exception to raise instead
     # @return [Async] itself
     def cancel(exception = Cancelled.new("The fiber was cancelled."))
-      unless done? || @cancelled
-        @cancelled = true
+      unless done? || @cancellation
+        @cancellation = exception
         @loop.cancel(@task, exception)
       end
       self
@@ -79,14 +87,18 @@ module Elah
       @failure
     end
 
-    # Called by the loop when the parent has ended.
+    # Called by the loop when the parent has ended. A fiber that rescues its cancellation and continues is cancelled again and again.
     #
     # @param may_go_on [Boolean]
     # @api private
     def parent_ended(may_go_on)
       @parent = nil
-      report if done?
-      cancel(Cancelled.new("What started this fiber has ended.")) unless may_go_on
+      return report if done?
+      return if may_go_on
+
+      ended = Cancelled.new("What started this fiber has ended.")
+      cancel(ended)
+      cancel_again_later(ended)
     end
 
     private
@@ -104,17 +116,27 @@ module Elah
       finish
     end
 
+    def cancel_again_later(exception)
+      @again = @loop.new_wait
+      @loop.after_wait(@again) do
+        @loop.cancel(@task, exception)
+        cancel_again_later(exception)
+      end
+      @loop.start_timer(@again, AGAIN_SECONDS.to_f)
+    end
+
     # A failure that nobody waits for is reported: at once, or when the parent ends.
     def finish
+      @loop.forget(@again) if @again
       @waiters.each { |id| @loop.end_wait(id) }
       @finished&.call
       return report if @parent.nil?
 
-      @parent.release(self) if @failure.nil? || @cancelled || @waiters.any?
+      @parent.release(self) if @failure.nil? || @cancellation || @waiters.any?
     end
 
     def report
-      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || EventLoop::Fatal === @failure
+      return if @failure.nil? || @noticed || @cancellation || @waiters.any? || EventLoop::Fatal === @failure
 
       @loop.report(@failure)
     end

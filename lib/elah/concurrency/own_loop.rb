@@ -39,13 +39,11 @@ module Elah
     end
 
     def failed(exception)
-      case exception
-      when SystemExit then @exit ||= exception
-      when Cancelled then nil
-      else
-        warn("A spawned fiber failed: #{exception.full_message(highlight: false)}")
-        ErrorReports.report(exception)
-      end
+      return @exit ||= exception if exception.is_a?(SystemExit)
+      return if exception.is_a?(Cancelled) && @loop.ending
+
+      warn("A spawned fiber failed: #{exception.full_message(highlight: false)}")
+      ErrorReports.report(exception)
     end
 
     # Fibers that an interrupt left behind get a chance to clean up.

@@ -238,7 +238,7 @@ module Elah
     end
 
     def spawned_failed(exception)
-      return if exception.is_a?(Cancelled)
+      return if exception.is_a?(Cancelled) && @loop.ending
 
       @log.exception(exception, "A spawned fiber #{failure(exception)}")
       ErrorReports.report(exception)

@@ -25,6 +25,7 @@ class Failures < Elah::API
   get(:refused) { error!("no", 418) }
   get(:stream) { stream { |out| out << "begun"; raise IOError, "half" } }
   get(:detached) { Elah.async(detached: true) { raise ThreadError, "in the background" }; {} }
+  get(:cancelled) { Elah.async(detached: true) { Elah.async { sleep }.cancel.value }; {} }
   get(:every) { EVERY << Elah.every(0.01, detached: true) { raise FloatDomainError, "each time" }; {} }
   EVERY = []
   get(:calm) { EVERY.each(&:cancel); {} }

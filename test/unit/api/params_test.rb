@@ -22,6 +22,26 @@ class APIParamsTest < APICase
     assert_equal 200, check("5") { optional :v, type: Integer, length: { max: 0 } }, "an Integer has no length"
   end
 
+  # A regexp with letters outside ASCII failed with a 500.
+  def test_bytes_do_not_match_letters
+    letters = api { params { requires :v, regexp: /\A[a-zé]+\z/ }; post(:x) { "ok" } }
+    part = "Content-Disposition: form-data; name=\"v\"\r\nContent-Type: application/octet-stream\r\n\r\n\xFF".b
+    answer = ask(letters, "POST", "/x", body: "--b\r\n".b + part + "\r\n--b--\r\n",
+                                        headers: { "Content-Type" => "multipart/form-data; boundary=b" })
+    assert_equal [400, "v is invalid"], [answer.status, answer.body]
+  end
+
+  # They failed with a 500.
+  def test_elements_of_a_group_that_are_no_objects_declare_nothing
+    group = api do
+      format :json
+      params { optional(:rows, type: Array) { optional :n } }
+      post(:x) { [declared(params), declared(params, include_missing: false)] }
+    end
+    assert_equal [{ "rows" => [{ "n" => nil }, { "n" => 2 }] }, { "rows" => [{}, { "n" => 2 }] }],
+                 post_json(group, "/x", { rows: [1, { n: 2, other: 3 }] }).json
+  end
+
   # false became nil.
   def test_a_json_document_is_no_boolean
     [JSON, Array[JSON]].each do |type|

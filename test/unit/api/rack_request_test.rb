@@ -24,6 +24,14 @@ class APIRackRequestTest < APICase
     assert_equal request.id, request.id
   end
 
+  # Bytes that are no text failed the JSON of every problem.
+  def test_only_an_id_that_the_server_accepts_too_is_taken_from_a_header
+    id = ->(env) { Elah::API::RackRequest.new(env).id }
+    assert_equal "f058-4d3f@edge.1", id.call("HTTP_X_REQUEST_ID" => "f058-4d3f@edge.1")
+    assert_equal "rails", id.call("HTTP_X_REQUEST_ID" => "r-1", "action_dispatch.request_id" => "rails")
+    ["", "\xFF", "\xFF".b, "a b", "x" * 129].each { |given| refute_equal given, id.call("HTTP_X_REQUEST_ID" => given) }
+  end
+
   def test_yields_the_body_in_pieces
     request = Elah::API::RackRequest.new("rack.input" => StringIO.new("x" * 20_000))
     sizes = []

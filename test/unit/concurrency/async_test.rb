@@ -165,6 +165,52 @@ class AsyncTest < Minitest::Test
     end
   end
 
+  # It took the Cancelled of the child for its own, and ended for good without a word.
+  def test_every_goes_on_after_a_call_that_read_a_cancelled_fiber
+    calls = 0
+    _, warnings = capture_io do
+      Elah.run do
+        handle = Elah.every(0.005) { (calls += 1) && Elah.async { sleep }.cancel.value }
+        Elah.timeout(30) { sleep(0.005) until calls >= 3 }
+        handle.cancel.wait
+      end
+    end
+    assert_match(/A spawned fiber failed: .*The fiber was cancelled/, warnings)
+  end
+
+  # The failure of a library that is missing, or `exit`, ended it with a line of the log.
+  def test_every_goes_on_after_any_exception
+    failures = [-> { raise NotImplementedError }, -> { require "no/such/file" }, -> { exit }, -> { raise SecurityError }]
+    left = failures.dup
+    _, warnings = capture_io do
+      assert_raises(SystemExit) do
+        Elah.run do
+          handle = Elah.every(0.001) { left.shift&.call }
+          Elah.timeout(30) { sleep(0.001) until left.empty? }
+          handle.cancel.wait
+        end
+      end
+    end
+    assert_match(/NotImplementedError.*LoadError.*SecurityError/m, warnings)
+  end
+
+  # With a block that rescues every error it continued, and nothing could end it any more.
+  def test_every_ends_though_its_block_rescues_the_cancellation
+    Elah.run do
+      calls = 0
+      handle = Elah.every(0.005) do
+        calls += 1
+        sleep
+      rescue StandardError
+        nil
+      end
+      sleep(0.001) until calls.positive?
+      assert_same handle, handle.cancel.wait(30)
+      assert_equal 1, calls
+      assert_raises(Elah::Cancelled) { handle.value }
+    end
+  end
+
   def test_every_does_not_keep_a_run_alive
     ended = []
     Elah.run do
@@ -172,6 +218,32 @@ class AsyncTest < Minitest::Test
       Elah.async { sleep(0.01) && ended << 1 }
     end
     assert_equal [1], ended
+  end
+
+  # Who was cancelled once, as the late call of a gather is, was never cancelled again: a second attempt at a backend that
+  # hangs outlived its request for ever.
+  def test_a_fiber_that_rescues_its_cancellation_is_cancelled_again
+    rescued = []
+    late = nil
+    Elah.run do
+      request = Elah.async do
+        Elah.gather(deadline: 0.01) do |gather|
+          gather.call(:price, fallback: nil) do
+            late = Elah.current_task.fiber
+            begin
+              sleep
+            rescue StandardError => e
+              rescued << e.class
+              retry if rescued.size < 2
+            end
+          end
+        end
+        :done
+      end
+      assert_equal :done, request.value
+      Elah.timeout(60) { sleep(0.01) while late.alive? }
+    end
+    assert_equal [Elah::DeadlineExceeded, Elah::Cancelled], rescued
   end
 
   def test_a_run_can_be_interrupted

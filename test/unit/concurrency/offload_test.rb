@@ -97,6 +97,27 @@ class OffloadTest < Minitest::Test
     end
   end
 
+  # While all threads hung, the queue grew by each block that was cancelled in it.
+  def test_cancelled_blocks_count_until_a_thread_comes_to_them
+    pool = Elah::Offload::Pool.new(threads: 1, queue_max: 2)
+    begun = Thread::Queue.new
+    gate = Thread::Queue.new
+    Elah.run do
+      hanging = Elah.async { Elah.offload(pool) { (begun << true) && gate.pop } }
+      begun.pop
+      3.times { Elah.async { Elah.offload(pool) { flunk } }.cancel.wait }
+      assert_raises(Elah::Overloaded) { Elah.offload(pool) { flunk } }
+      gate << 1
+      assert_equal 1, hanging.value
+      begin
+        assert_equal(2, Elah.offload(pool) { 2 })
+      rescue Elah::Overloaded # the thread is on its way through them
+        sleep(0.001)
+        retry
+      end
+    end
+  end
+
   def test_a_cancel_is_raised_in_the_block_and_the_fiber_goes_on_after_its_ensure
     Elah.run do
       begun = Thread::Queue.new

@@ -197,13 +197,14 @@ module Leaderboards
         # @param after [String, nil] cursor
         # @param limit [Integer]
         # @param season [Integer, nil]
-        # @return [Array(String, (String, nil))] lines of JSON, and where the next ones begin
+        # @return [Array(String, (String, nil), Integer)] lines of JSON, where the next ones begin, and their season
         def export(after, limit, season)
           view = after ? rows(season, :ordinal, :after, @order.place_in(after), limit) : rows(season, :ordinal, :range, 0, limit - 1)
           lines = view.rows.map do |row|
             %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{row.metadata && %(,"metadata":#{row.metadata})}}\n)
           end
-          [lines.join, (@order.cursor(view.places.last) if view.rows.any? && view.first + view.rows.size < view.size)]
+          after = @order.cursor(view.places.last) if view.rows.any? && view.first + view.rows.size < view.size
+          [lines.join, after, view.season.to_i]
         end
 
         # @return [String]
@@ -248,7 +249,7 @@ module Leaderboards
 
         # Runs a script in the current season. Redis reports OOM when `maxmemory` is reached and nothing may be evicted.
         def run(script, *arguments)
-          advance_season(@season) if due?
+          advance_season(@season) while due? # others may have advanced before, to a season that is over too
           arguments.map! { |argument| argument.nil? ? "" : argument }
           reply = taking_room { script.call(keys: @keys, args: arguments) }
           case reply.first

@@ -254,7 +254,7 @@ module Leaderboards
           return {#places}
         LUA
 
-        # Ends a season and begins the next, unless that has happened. ARGV: the season to end (empty: there is none yet), the
+        # Ends a season and its log for the feed, and begins the next, unless that has happened. ARGV: the season to end (empty: there is none yet), the
         # time, begin and planned end of the next one, how many are kept. Returns the current season and its data.
         ADVANCE = <<~LUA
           local stem = string.sub(KEYS[1], 1, -8)
@@ -267,6 +267,7 @@ module Leaderboards
             end
             current = tostring((tonumber(current) or 0) + 1)
             redis.call('SET', KEYS[1], current)
+            redis.call('DEL', stem .. ':log_id', stem .. ':changes', stem .. ':changed')
             redis.call('HSET', stem .. ':seasons', current, ARGV[3] .. ' ' .. ARGV[4] .. ' 0')
             for _, season in ipairs(redis.call('HKEYS', stem .. ':seasons')) do
               if tonumber(season) < tonumber(current) - tonumber(ARGV[5]) then

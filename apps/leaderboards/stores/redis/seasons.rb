@@ -26,6 +26,15 @@ module Leaderboards
           @season = read(*reply)
         end
 
+        # Ends the current season, also of a board that nobody has used yet.
+        #
+        # @return [Boards::Seasons::Season] the new one
+        # @raise [BoardNotFound]
+        def begin_season
+          seasons(1)
+          advance_season
+        end
+
         # @param limit [Integer]
         # @return [Array<Boards::Seasons::Season>] the current one and those before it, the latest first
         def seasons(limit)

@@ -5,15 +5,8 @@ require_relative "../../stored_request"
 module Links
   module Stores
     class Mongo
-      # Requests with an Idempotency-Key: `_id`: the key, `k`: the StoredRequest, `e`: its expiry, `o`: whether it is open, that
-      # is, its link is being created.
-      #
-      # The key is claimed before the link is created and gets its code afterwards, so that of many equal requests one creates it.
-      # A claim that a dead process left is taken over after {CLAIM_SECONDS}.
+      # Requests with an Idempotency-Key: `_id`: the key, `k`: the StoredRequest, and until its link is made, the plan of the link, `e`: its expiry.
       class Requests
-        CLAIM_SECONDS = 10
-        LOOK_SECONDS = 0.02
-
         # @param collection [Elah::Mongo::Collection]
         def initialize(collection)
           @requests = collection
@@ -21,60 +14,44 @@ module Links
 
         def create_index = @requests.create_index({ "e" => 1 }, expire_after_seconds: 0)
 
-        # @param request [StoredRequest]
-        # @yieldreturn [Creation::Outcome] of the request, if it is new
+        # Carries out a request, unless that was done before. Attempts at the same time, or after one with an unknown outcome, make the same link.
+        #
+        # @param order [Order] gets the code and the time of the link that another attempt has planned
+        # @yieldparam again [Boolean] whether another attempt may have made the link
+        # @yieldreturn [Creation::Outcome]
         # @return [Creation::Outcome]
-        def once(request)
-          until (claim = claim(request))
-            kept = finished(request)
-            return compared(request, kept) if kept
-          end
-          finish(request, claim, yield)
-        rescue StandardError
-          @requests.delete_one({ "_id" => request.key, "e" => claim }) if claim
-          raise
+        def once(order)
+          request = order.request
+          plan = request.plan(order.link)
+          kept = keep(request.key, plan)
+          known = request.resume(kept, order.link) and return known
+
+          yield(!kept.equal?(plan)).tap { |outcome| finish(request, kept, outcome) }
         end
 
         private
 
-        # @return [Time, nil] the claim, nil when somebody has one
-        def claim(request)
-          expiry = Time.at(0, Timestamp.now + (CLAIM_SECONDS * 1000), :millisecond)
-          @requests.insert_one({ "_id" => request.key, "k" => request.encode(""), "e" => expiry, "o" => true })
-          expiry
+        # @return [String] what is stored under the key now: the plan, or what was there before
+        def keep(key, plan)
+          @requests.insert_one({ "_id" => key, "k" => plan, "e" => expiry })
+          plan
         rescue Elah::Mongo::DuplicateKey
-          nil
+          found = @requests.find_one({ "_id" => key }) or retry
+          return found["k"] if found["e"] > now
+
+          # Servers delete expired documents by themselves, but not at once.
+          @requests.delete_one({ "_id" => key, "e" => found["e"] })
+          retry
         end
 
-        # @return [Hash, nil] what is kept of the request, nil when it may be claimed now
-        def finished(request)
-          while (kept = @requests.find_one({ "_id" => request.key }))
-            return forget(kept) if kept["e"] <= now
-            return kept if !kept["o"] || request.compare(kept["k"]).kind == :mismatch
+        def finish(request, plan, outcome)
+          own = { "_id" => request.key, "k" => plan }
+          return @requests.delete_one(own) if outcome.kind == :taken
 
-            sleep(LOOK_SECONDS)
-          end
+          @requests.replace_one(own, { "k" => request.encode(outcome.code), "e" => expiry })
         end
 
-        # The stored request is bytes, and a code in bytes would name another document.
-        def compared(request, kept) = request.compare(kept["k"]).tap { |outcome| outcome.code&.force_encoding(Encoding::UTF_8) }
-
-        # Servers delete expired documents by themselves, but not at once.
-        def forget(kept)
-          @requests.delete_one({ "_id" => kept["_id"], "e" => kept["e"] })
-          nil
-        end
-
-        def finish(request, claim, outcome)
-          if outcome.kind == :taken
-            @requests.delete_one({ "_id" => request.key, "e" => claim })
-          else
-            expiry = now + StoredRequest::KEPT_SECONDS
-            @requests.replace_one({ "_id" => request.key, "e" => claim }, { "k" => request.encode(outcome.code), "e" => expiry, "o" => false })
-          end
-          outcome
-        end
-
+        def expiry = now + StoredRequest::KEPT_SECONDS
         def now = Time.at(0, Timestamp.now, :millisecond)
       end
 

@@ -5,12 +5,13 @@ module Links
     class Redis
       # Owns the keys by which links are found otherwise than by their code:
       #
-      #   links:codes               sorted set of the codes
+      #   links:codes               sorted set of codes, each with the time of creation of its link
       #   links:newest              sorted set of places: time of creation, code
       #   links:tag:TAG             the same, of the links with that tag
       #   links:target:FINGERPRINT  the code of a link without limits that redirects so
       #
-      # Each is a key of its own, in a cluster on a node of its own, so an entry may outlive its link. Readers look at the link.
+      # Each is a key of its own, in a cluster on a node of its own, so an entry may outlive its link. Readers look at the link. An entry names
+      # the time of creation too, so that whoever removes it leaves that of the next link with the code.
       class Index
         CODES = "links:codes"
         NEWEST = "links:newest"
@@ -24,7 +25,7 @@ module Links
         # @param links [Array<Link>]
         def add(links)
           @redis.pipelined do |batch|
-            batch.zadd(CODES, links.flat_map { |link| [0, link.code] })
+            batch.zadd(CODES, links.flat_map { |link| [0, code_entry(link)] })
             batch.zadd(NEWEST, links.flat_map { |link| [0, Place.of(link)] })
             links.each { |link| link.tags.each { |tag| batch.zadd(tag_key(tag), 0, Place.of(link)) } }
           end
@@ -32,20 +33,12 @@ module Links
 
         # @param link [Link]
         def remove(link)
+          place = Place.of(link)
           @redis.pipelined do |batch|
-            batch.zrem(CODES, link.code)
-            remove_places(batch, link, link.tags)
+            batch.zrem(CODES, code_entry(link))
+            batch.zrem(NEWEST, place)
+            link.tags.each { |tag| batch.zrem(tag_key(tag), place) }
           end
-        end
-
-        # Removes the place of a link whose code is taken.
-        #
-        # @param link [Link]
-        # @param details [String] of the other, see Record
-        def remove_place(link, details)
-          return if details.unpack1("Q>") == link.created_at
-
-          @redis.pipelined { |batch| remove_places(batch, link, link.tags) }
         end
 
         # @param before [Link]
@@ -65,10 +58,10 @@ module Links
 
         # @param after [String, nil]
         # @param limit [Integer]
-        # @return [Array<String>] codes in their order
-        def codes_after(after, limit)
-          codes = @redis.zrange(CODES, after ? "(#{after}" : "-", "+", "BYLEX", "LIMIT", 0, limit)
-          codes.each { |code| code.force_encoding(Encoding::UTF_8) }
+        # @return [Array<String>] places in the order of their codes
+        def places_after(after, limit)
+          entries = @redis.zrange(CODES, after ? "(#{after}\1" : "-", "+", "BYLEX", "LIMIT", 0, limit)
+          entries.map { |entry| entry.byteslice(-Place::TIME_BYTES..) << entry.byteslice(0..(-Place::TIME_BYTES - 2)) }
         end
 
         # @return [Integer]
@@ -96,17 +89,14 @@ module Links
 
         private
 
+        # No code has a null byte, so entries are in the order of their codes.
+        def code_entry(link) = "#{link.code}\0".b << [link.created_at].pack("Q>")
+
         def tag_key(tag) = "links:tag:#{tag}"
 
         def target_key(fingerprint) = "links:target:".b << fingerprint
 
         def replace_target(fingerprint, from, to) = @replace.call(keys: [target_key(fingerprint)], args: [from, to]) == 1
-
-        def remove_places(batch, link, tags)
-          place = Place.of(link)
-          batch.zrem(NEWEST, place)
-          tags.each { |tag| batch.zrem(tag_key(tag), place) }
-        end
       end
     end
   end

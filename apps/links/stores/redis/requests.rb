@@ -3,52 +3,41 @@
 module Links
   module Stores
     class Redis
-      # The idempotency keys: links:request:KEY is the StoredRequest or, while such a request runs, its claim. The claim of a dead
-      # process expires after some seconds.
+      # The idempotency keys: links:request:KEY is the StoredRequest, and until its link is made, the plan of the link.
       class Requests
-        UNDER_WAY_SECONDS = 10
-        WAIT_SECONDS = 0.01
-
         # @param redis [Elah::Redis]
         def initialize(redis)
           @redis = redis
           @replace = redis.script(Scripts::REPLACE)
         end
 
-        # Runs the block unless a request with the same key has been finished.
+        # Carries out a request, unless that was done before. Attempts at the same time, or after one with an unknown outcome, make the same link.
         #
-        # @param request [StoredRequest]
+        # @param order [Order] gets the code and the time of the link that another attempt has planned
+        # @yieldparam again [Boolean] whether another attempt may have made the link
         # @yieldreturn [Creation::Outcome]
         # @return [Creation::Outcome]
-        def once(request)
+        def once(order)
+          request = order.request
           key = "links:request:#{request.key}"
-          mine = "at it #{Random.urandom(12).unpack1('H*')}"
-          until @redis.set(key, mine, nx: true, ex: UNDER_WAY_SECONDS)
-            kept = @redis.get(key)
-            return request.compare(kept) if kept && !kept.start_with?("at it ")
+          plan = request.plan(order.link)
+          kept = keep(key, plan)
+          known = request.resume(kept, order.link) and return known
 
-            sleep WAIT_SECONDS
-          end
-          finish(request, key, mine) { yield }
+          outcome = yield(!kept.equal?(plan))
+          result = outcome.kind == :taken ? "" : request.encode(outcome.code)
+          @replace.call(keys: [key], args: [kept, result, StoredRequest::KEPT_SECONDS])
+          outcome
         end
 
         private
 
-        def finish(request, key, mine)
-          outcome = yield
-          kept = outcome.kind == :taken ? "" : request.encode(outcome.code)
-          @replace.call(keys: [key], args: [mine, kept, StoredRequest::KEPT_SECONDS])
-          finished = true
-          outcome
-        ensure
-          let_go(key, mine) unless finished
-        end
-
-        # Lets the client retry at once; if the server is down, it can do so after some seconds.
-        def let_go(key, mine)
-          @replace.call(keys: [key], args: [mine, ""])
-        rescue Elah::Error
-          nil
+        # @return [String] what is stored under the key now: the plan, or what was there before
+        def keep(key, plan)
+          until @redis.set(key, plan, nx: true, ex: StoredRequest::KEPT_SECONDS)
+            kept = @redis.get(key) and return kept
+          end
+          plan
         end
       end
     end

@@ -25,12 +25,13 @@ module Elah
         end
       end
 
-      # @param params [Params, Array<Params, nil>]
+      # @param params [Params, Array<Object>] an element that is no Hash has no parameters
       # @param include_missing [Boolean] whether declared parameters that are missing are in the result
       # @return [Params, Array<Params>]
       def filter(params, include_missing)
-        return params.map { |item| filter(item || {}, include_missing) } if params.is_a?(Array)
+        return params.map { |item| filter(item, include_missing) } if params.is_a?(Array)
 
+        params = {} unless params.is_a?(Hash)
         @entries.each_with_object(Params.new) do |entry, kept|
           next unless include_missing || params.key?(entry.name)
 

@@ -40,7 +40,7 @@ module Elah
         event_loop = Elah.current_loop or return yield
 
         reset unless @process_id == Process.pid
-        raise Overloaded, full if @jobs.size >= @threads_max + @queue_max
+        raise Overloaded, full if open_jobs >= @threads_max + @queue_max
 
         job = Job.new(event_loop, block)
         @jobs[job] = true
@@ -68,7 +68,10 @@ module Elah
         @jobs = {}.compare_by_identity # a Hash, as several threads may call: its operations are whole
       end
 
-      def full = "#{@threads_max} threads are busy and #{@jobs.size - @threads_max} blocks wait for them: try again later."
+      # The queue keeps a cancelled block until a thread comes to it.
+      def open_jobs = [@jobs.size, @queue.size].max
+
+      def full = "#{@threads_max} threads are busy and #{open_jobs - @threads_max} blocks wait for them: try again later."
 
       def replace(thread)
         @threads.delete(thread)

@@ -11,6 +11,8 @@ module Elah
 
           list = values[name].is_a?(Array) ? values[name] : [values[name]]
           :regexp unless list.all? { |value| value.nil? || value.to_s.match?(option_value) }
+        rescue Encoding::CompatibilityError # bytes, and letters outside ASCII
+          :regexp
         end
       end
 

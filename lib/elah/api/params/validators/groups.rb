@@ -8,6 +8,8 @@ module Elah
       class GroupValidator < Validator
         def check(params, errors, _endpoint = nil)
           @scope.each(params) do |values, indices|
+            break if errors.size >= FAULTS_MAX
+
             given = values.is_a?(Hash) ? @names.select { |name| values.key?(name) } : []
             concerned, message = verdict(given)
             next unless message
