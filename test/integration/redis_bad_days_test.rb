@@ -187,6 +187,21 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # Whoever waited kept the connection open, and waited until its time was over.
+  def test_closing_ends_what_waits
+    [true, false].each do |is_connected|
+      with_server(command_seconds: 60, connect_seconds: 60) do |server, redis|
+        redis.get("k") if is_connected
+        server.pause
+        waiting = Thread.new { assert_raises(Elah::Redis::Closed) { redis.get("k") } }
+        wait_until("it waits") { waiting.stop? }
+        redis.close
+        waiting.value
+        server.resume
+      end
+    end
+  end
+
   def test_a_subscription_comes_back_with_its_channels
     with_server do |server, redis|
       subscription = redis.subscribe("ch")

@@ -113,6 +113,73 @@ class RedisClusterTest < Minitest::Test
     end
   end
 
+  # While one command asked for the slots, the next one went ahead.
+  def test_a_post_runs_before_later_commands_of_a_slot_that_has_moved
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      key = key_on(cluster.nodes.first)
+      redis.call("DEL", key)
+      slot, began = redis.call("CLUSTER", "KEYSLOT", key), monotonic
+      move_slot(cluster.nodes, slot)
+      wait_until("the slots are asked for again") { monotonic - began > 0.1 }
+      redis.post("DEL", key)
+      redis.set(key, "later")
+      assert_equal "later", redis.get(key)
+      redis.close
+    end
+  end
+
+  # It was the first to tell its slots, and was believed each time.
+  def test_a_node_that_the_others_have_left_behind_is_not_believed
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      own, other = [cluster.nodes.first, cluster.nodes.last].map { |node| key_on(node) }
+      redis.get(other)
+      cut_off(cluster.nodes.first)
+      20.times do
+        assert_raises(Elah::Unavailable) { redis.get(own) }
+        assert_equal "", redis.get(other)
+      end
+      redis.close
+    end
+  end
+
+  # Commands without a connection were not counted.
+  def test_the_bound_of_commands_without_a_reply_holds_before_the_slots_are_known
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true, in_flight_max: 10)
+      cluster.nodes.first.pause
+      Elah.run do
+        9.times { redis.post("INCR", "count") }
+        tenth = Elah.async { redis.incr("count") }
+        redis.post("INCR", "count") # its error is raised by the next one
+        assert_raises(Elah::PoolExhausted) { redis.post("INCR", "count") }
+        assert_raises(Elah::PoolExhausted) { redis.incr("count") }
+        cluster.nodes.first.resume
+        assert_equal 10, tenth.value
+        assert_equal 11, redis.incr("count")
+      end
+      redis.close
+    end
+  end
+
+  def test_closing_ends_what_waits_for_the_slots_and_for_a_node
+    Servers::RedisCluster.start do |cluster|
+      known, unknown = Array.new(2) do
+        Elah::Redis.new(cluster.url, cluster: true, command_seconds: 60, connect_seconds: 60)
+      end
+      known.get("k")
+      cluster.nodes.each(&:pause)
+      [known, unknown].each do |redis|
+        waiting = Thread.new { assert_raises(Elah::Redis::Closed) { redis.get("k") } }
+        wait_until("it waits") { waiting.stop? }
+        redis.close
+        waiting.value
+      end
+      cluster.nodes.each(&:resume)
+    end
+  end
+
   def test_a_server_that_is_no_cluster_is_told
     Servers::Redis.start do |server|
       redis = Elah::Redis.new(server.url, cluster: true)
@@ -152,6 +219,16 @@ class RedisClusterTest < Minitest::Test
   ensure
     is_over = true
     thread.join
+  end
+
+  # Lets a node forget the others, so that it finds the cluster down.
+  def cut_off(node)
+    client = Elah::Redis.new(node.url)
+    others = client.call("CLUSTER", "NODES").lines.grep_v(/myself/).map { |line| line[/\A\h+/] }
+    others.each { |id| client.call("CLUSTER", "FORGET", id) }
+    wait_until("the cluster is down for it") { client.call("CLUSTER", "INFO").include?("cluster_state:fail") }
+  ensure
+    client.close
   end
 
   # Gives a slot without keys to the last node.

@@ -67,6 +67,7 @@ class EntityCase < Minitest::Test
     def keywords(first, rest: [], **others) = [first, rest, others]
 
     def stored(**conditions) = state.range(**conditions)
+    def all_stored(batch) = state.each(batch: batch).to_a
 
     def write(key, value) = value ? state.put(key, value) : state.delete(key)
 

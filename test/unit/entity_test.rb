@@ -99,6 +99,7 @@ class EntityTest < EntityCase
     %w[a b c d].each { |key| @accounts["2"].write(key, key.upcase) }
     assert_equal [%w[c C], %w[b B]], @accounts["2"].stored(from: "b", to: "d", reverse: true)
     assert_equal [%w[b B]], @accounts["2"].stored(after: "a", limit: 1)
+    assert_equal [%w[a A], %w[b B], %w[c C], %w[d D]], @accounts["2"].all_stored(3)
   end
 
   def test_a_refusal_leaves_the_entity_as_it_is

@@ -81,6 +81,7 @@ impl Looks {
             let writer = WriterRow {
                 writer: unsigned(row.try_get(0)?),
                 version: version.unsigned_abs(),
+                lease: unsigned(row.try_get(10)?),
                 is_ready: row.try_get(5)?,
                 seen: Seen { sequence: unsigned(row.try_get(6)?), session: unsigned(row.try_get(7)?) },
                 is_fenced: row.try_get(8)?,

@@ -93,6 +93,7 @@ impl Driver {
             address,
             socket: options.socket.clone(),
             version: options.version,
+            lease_ms: u64::try_from(options.lease.as_millis()).unwrap_or(u64::MAX / 4),
         };
         let mut driver = Driver {
             machine: Machine::new(Config::new(0, options.shards, 1)),
@@ -129,7 +130,7 @@ impl Driver {
     }
 
     fn begin(&mut self) {
-        let lease = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 4);
+        let lease = self.own.lease_ms;
         let config = Config::new(self.own.writer, self.options.shards, lease);
         self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: self.options.version, ..config });
         self.terms_from += TERMS;

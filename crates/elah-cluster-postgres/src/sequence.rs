@@ -38,6 +38,7 @@ pub(crate) struct Registration {
     pub(crate) address: String,
     pub(crate) socket: String,
     pub(crate) version: u32,
+    pub(crate) lease_ms: u64,
 }
 
 impl Sequence {
@@ -141,7 +142,8 @@ impl Sequence {
         if register {
             self.client.execute(statements::SWEEP_WRITERS, &[]).await?;
             let version = i32::try_from(own.version).unwrap_or(i32::MAX);
-            let params: [&(dyn ToSql + Sync); 5] = [&writer, &own.node, &own.address, &own.socket, &version];
+            let lease_ms = signed(own.lease_ms);
+            let params: [&(dyn ToSql + Sync); 6] = [&writer, &own.node, &own.address, &own.socket, &version, &lease_ms];
             self.client.execute(statements::REGISTER, &params).await?;
             let spoken: i32 = self.client.query_one(statements::SPOKEN, &[]).await?.try_get(0)?;
             if spoken > version {

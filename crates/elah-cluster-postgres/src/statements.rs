@@ -5,8 +5,8 @@
 /// the two sees the other.
 pub(crate) const REGISTER: &str = "
 WITH cluster AS MATERIALIZED (SELECT version FROM elah_cluster FOR SHARE)
-INSERT INTO elah_writers (writer, node, address, socket, version)
-SELECT $1::bigint, $2::text, $3::text, $4::text, $5::int FROM cluster WHERE version <= $5::int ON CONFLICT DO NOTHING";
+INSERT INTO elah_writers (writer, node, address, socket, version, lease_ms)
+SELECT $1::bigint, $2::text, $3::text, $4::text, $5::int, $6::bigint FROM cluster WHERE version <= $5::int ON CONFLICT DO NOTHING";
 
 /// The version of the protocol by which all work.
 pub(crate) const SPOKEN: &str = "SELECT version FROM elah_cluster";
@@ -132,7 +132,7 @@ pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards OR
 /// The writers that are not fenced, and those that own shards still. One that is told to drain counts as not ready at once, not at its next
 /// beat: of two that drain, neither hands over to the other.
 pub(crate) const WRITERS: &str = "
-SELECT writer, node, address, socket, version, ready AND NOT draining, sequence, session, fenced, draining FROM elah_writers w
+SELECT writer, node, address, socket, version, ready AND NOT draining, sequence, session, fenced, draining, lease_ms FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
 /// Listens to what [`ANNOUNCE`] says.

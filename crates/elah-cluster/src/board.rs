@@ -14,6 +14,8 @@ pub struct Board {
 pub struct WriterRow {
     pub writer: u64,
     pub version: u32,
+    /// How long it may be silent, in milliseconds.
+    pub lease: u64,
     /// Whether the writer wants shards.
     pub is_ready: bool,
     pub seen: Seen,

@@ -8,7 +8,7 @@ pub struct Config {
     pub writer: u64,
     /// The number of shards, the same for all writers.
     pub shards: u32,
-    /// How long a writer may be silent before others fence it. The same for all writers.
+    /// How long this writer may be silent before others fence it.
     pub lease: u64,
     /// The version of the protocol and of the stored rows. Writers whose versions differ by one run together.
     pub version: u32,

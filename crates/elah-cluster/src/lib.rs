@@ -20,7 +20,7 @@
 //! # Tables
 //!
 //! ```sql
-//! elah_writers (writer bigint PRIMARY KEY, node, address, version, ready, sequence bigint, session bigint, fenced boolean)
+//! elah_writers (writer bigint PRIMARY KEY, node, address, version, lease_ms, ready, sequence bigint, session bigint, fenced boolean)
 //! elah_shards  (shard int PRIMARY KEY, epoch bigint, writer bigint)   -- one row for each shard, made with the table
 //! ```
 //!

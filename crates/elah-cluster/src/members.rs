@@ -58,7 +58,7 @@ impl Members {
         if is_listed && !self.has_joined {
             self.join(config, actions);
         }
-        self.fence(now, config, actions);
+        self.fence(now, actions);
     }
 
     /// A read has failed: everybody's silence counts anew.
@@ -74,12 +74,12 @@ impl Members {
         actions.extend(report);
     }
 
-    fn fence(&mut self, now: u64, config: &Config, actions: &mut Vec<Action>) {
+    fn fence(&mut self, now: u64, actions: &mut Vec<Action>) {
         for member in self.members.iter().filter(|member| !member.is_fenced) {
             let writer = member.row.writer;
             if self.reaped.contains(&writer) {
                 actions.push(Action::Fence { writer, seen: None });
-            } else if now - member.since >= config.lease {
+            } else if now - member.since >= member.row.lease {
                 actions.push(Action::Fence { writer, seen: Some(member.row.seen) });
             }
         }

@@ -88,7 +88,7 @@ module Elah
     #   @return [Boolean]
 
     # @!method close
-    #   Closes the connections; what waits raises {Closed}, as further calls do.
+    #   Closes the connections; commands that wait raise {Closed}, as further calls do. A subscription is closed by itself.
     #   @return [nil]
 
     # @!method closed?

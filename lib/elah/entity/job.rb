@@ -13,6 +13,8 @@ module Elah
     # @see Elah.daily
     class Job < Entity
       entity_name "elah.jobs"
+      # The schedule of each job, for workers that start while it runs: a call would wait for its end.
+      index :schedules
 
       # Time after which a worker that does not know a job looks again, and after which such a job is forgotten. A worker with older code may own it
       # for a while.
@@ -73,7 +75,7 @@ module Elah
           follow(store.placement)
           jobs = self.in(store)
           event_loop.at_end { blocks.delete(id) }
-          event_loop.post { event_loop.spawn(Task.transient) { plan(jobs[name], schedule) } }
+          event_loop.post { event_loop.spawn(Task.transient) { plan(jobs, name, schedule) } }
           Participation.new(blocks, id)
         end
 
@@ -107,12 +109,12 @@ module Elah
         end
 
         # The owner may be a worker that boots, or one with older code that does not know jobs.
-        def plan(job, schedule)
-          job.plan(schedule)
+        def plan(jobs, name, schedule)
+          jobs[name].plan(schedule) unless jobs.index(:schedules).get(name) == JSON.generate(schedule)
         rescue Cancelled, Store::Closed
           raise
         rescue StandardError => e
-          Log.current.debug("The job #{job.key} is not scheduled yet: #{e.message}")
+          Log.current.debug("The job #{name} is not scheduled yet: #{e.message}")
           sleep(RETRY_SECONDS)
           retry
         end
@@ -131,6 +133,7 @@ module Elah
         return if schedule == @schedule
 
         state.put("schedule", JSON.generate(schedule))
+        index(:schedules).put(key, JSON.generate(schedule))
         @schedule = schedule
         @due = nil
         be_due(following(now))
@@ -162,6 +165,7 @@ module Elah
         return wake_at(now + UNKNOWN_SECONDS) if now - @due < FORGET_SECONDS
 
         %w[schedule due].each { |name| state.delete(name) }
+        index(:schedules).delete(key)
         @schedule = nil
       end
 

@@ -74,7 +74,7 @@ module Elah
 
       # The cancellation of the task is not the outcome of one call.
       def note_failure(index, error)
-        raise error if error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.deadline&.zero?
+        raise error if @collection.cancels?(error)
 
         @is_failed = true
         @replies[index] = error

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../store/interface/pages"
+
 module Elah
   # The shards of entities, native (ext/elah/src/entity/shards.rs).
   module Shards
@@ -17,6 +19,8 @@ module Elah
     # The stored state of one entity: ordered keys with values, both Strings. Writes are gathered, and stored together when the call has ended.
     # Reads see gathered writes.
     class State
+      include Store::Interface::Pages
+
       # @!method get(key)
       #   @param key [String]
       #   @return [String, nil]
@@ -34,7 +38,7 @@ module Elah
       # Entries in the order of their keys' bytes. All conditions must hold.
       #
       # @param (see Elah::Store::Table#range)
-      # @return [Array<Array(String, String)>] keys and values
+      # @return [Array<Array(String, String)>] keys and values; at most `limit`, see {#each} for all
       def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
         range_native([prefix, from, to, after], limit, reverse)
       end

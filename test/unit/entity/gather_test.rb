@@ -59,6 +59,45 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # The search for its owner raised, for all calls of the gather.
+  def test_a_deferred_call_that_finds_no_room_has_its_fallback
+    accounts = with_config(entities_max: 1) { accounts("crowded") }
+    Elah.run do
+      gate = Gate.new
+      busy = Elah.async { accounts["1"].wait(gate) }
+      results = Elah.gather(deadline: 10) do |gather|
+        gather.call(:full, accounts["2"].deferred.balance, fallback: :none)
+        gather.call(:wrong, accounts["k" * 256].deferred.balance, fallback: :none)
+      end
+      assert_equal({ full: :none, wrong: :none }, results.to_h)
+      assert_instance_of Elah::Overloaded, results[:full].error
+      assert_instance_of ArgumentError, results[:wrong].error
+      gate << nil
+      busy.value
+    end
+  end
+
+  def test_a_wrong_key_is_the_outcome_of_its_call_also_with_a_deadline
+    Elah.run do
+      [nil, 10].each do |deadline|
+        outcomes = @accounts.call_many([["1", :balance], ["k" * 256, :balance]], deadline: deadline)
+        assert_equal [0, ArgumentError], [outcomes[0], outcomes[1].class]
+      end
+    end
+  end
+
+  # The limit that ended one of them was taken for its outcome, and the others were made again.
+  def test_a_time_limit_ends_calls_that_look_for_their_owners
+    accounts = accounts("lost") { define_method(:move) { raise Elah::Entity::Moved, "moved" } }
+    calls = Array.new(3) { |n| [n.to_s, :move] }
+    Elah.run do
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.05) { accounts.call_many(calls) } }
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.05) { accounts.call_many(calls, deadline: 60) } }
+      outcomes = Elah.timeout(60) { accounts.call_many(calls, deadline: 0.05) }
+      assert_equal [Elah::DeadlineExceeded] * 3, outcomes.map(&:class)
+    end
+  end
+
   def test_a_deferred_call_can_be_made_alone
     assert_equal 3, @accounts["1"].deferred.deposit(3).call
   end

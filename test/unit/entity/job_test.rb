@@ -156,6 +156,26 @@ class EntityJobTest < EntityCase
     assert_empty @runs
   end
 
+  # Its call waited for the end of the run. A worker that made it again and again took the owner for slow, and refused the
+  # calls of others to it.
+  def test_a_worker_that_starts_while_a_job_runs_does_not_call_it
+    gate = Queue.new
+    calls = []
+    in_new_process do
+      running = Elah.every(10, once: "job", store: @timed) { @runs << 1 && gate.pop }
+      wait_until_planned
+      @clock.advance(10)
+      @runs.pop
+      running.cancel
+      @jobs.define_singleton_method(:call) { |key, name, arguments| super(key, name, arguments).tap { calls << key } }
+      Elah.every(10, once: "job", store: @timed) { @runs << 1 }
+      Elah.every(10, once: "another", store: @timed) { @runs << 2 }
+      wait_until_planned("another")
+      assert_equal ["another"], calls
+      gate << nil
+    end
+  end
+
   def test_a_cancelled_job_does_not_run_here
     in_new_process do
       Elah.every(10, once: "job", store: @timed) { @runs << 1 }.cancel

@@ -54,6 +54,8 @@ impl<W: Waiter> Client<W> {
         if let Some(driver) = state.driver.take() {
             driver.wake();
         }
+        drop(state);
+        self.in_flight.closed.notify_one();
     }
 
     fn refusal(&self, state: &State<W>, now: Instant) -> Option<Error> {
@@ -85,7 +87,11 @@ pub struct Driver<W: Waiter> {
 impl<W: Waiter> Driver<W> {
     /// Opens the connection and serves it until it is lost or closed.
     pub async fn run(mut self) {
-        match handshake::open(&self.in_flight.settings).await {
+        let opened = tokio::select! {
+            opened = handshake::open(&self.in_flight.settings) => opened,
+            () = self.in_flight.closed.notified() => Err("the client was closed".to_owned()),
+        };
+        match opened {
             Ok(stream) => {
                 self.in_flight.state().failures = 0;
                 let cause = serve(&self.in_flight, stream).await;
@@ -119,9 +125,10 @@ impl<W: Waiter> Driver<W> {
             let Some(waiter) = waiter else { continue };
             let server = Arc::clone(&settings.server);
             waiter.end(Err(match &cause {
+                None => Error::Closed { server },
+                Some(_) if is_closed => Error::Closed { server },
                 Some(cause) if is_unreachable => Error::Unreachable { server, cause: Arc::clone(cause), retry_after },
-                Some(cause) if !is_closed => Error::Lost { server, command, cause: Arc::clone(cause) },
-                _ => Error::Closed { server },
+                Some(cause) => Error::Lost { server, command, cause: Arc::clone(cause) },
             }));
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! A command is sent again only after a reply which says that it has not run.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::{join_all, select_ok};
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::oneshot;
 
 use crate::Work;
@@ -31,16 +32,46 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 pub struct ClusterClient {
     settings: Settings,
     topology: Mutex<Topology>,
-    /// When the slots were asked for; held by who asks.
+    /// When the slots were asked for; held by who asks. Those behind it have their turns in their order, so that no command
+    /// overtakes an earlier one.
     refreshed: tokio::sync::Mutex<Option<Instant>>,
-    /// Whether a node has failed, or a slot has moved, since the slots were asked for.
-    is_stale: Arc<AtomicBool>,
+    /// How many calls have no reply yet.
+    in_flight: AtomicUsize,
+    doubts: Arc<Doubts>,
+}
+
+/// Whether the slots may have changed since they were asked for: a node has failed, or a slot has moved.
+#[derive(Default)]
+struct Doubts {
+    raised: AtomicU64,
+    /// How many of them the last answer has settled.
+    settled: AtomicU64,
+}
+
+impl Doubts {
+    fn raise(&self) {
+        self.raised.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn raised(&self) -> u64 {
+        self.raised.load(Ordering::Relaxed)
+    }
+
+    /// What was raised after the question remains.
+    fn settle(&self, raised_before: u64) {
+        self.settled.store(raised_before, Ordering::Relaxed);
+    }
+
+    fn are_settled(&self) -> bool {
+        self.settled.load(Ordering::Relaxed) == self.raised()
+    }
 }
 
 #[derive(Default)]
 struct Topology {
     slots: SlotMap,
     nodes: Vec<Arc<Node>>,
+    is_closed: bool,
 }
 
 struct Node {
@@ -52,13 +83,13 @@ struct Node {
 /// Waits for the replies of a node.
 struct Caller {
     replies: oneshot::Sender<Result<Replies, Error>>,
-    is_stale: Arc<AtomicBool>,
+    doubts: Arc<Doubts>,
 }
 
 impl Waiter for Caller {
     fn end(self, outcome: Result<Replies, Error>) {
         if outcome.is_err() {
-            self.is_stale.store(true, Ordering::Relaxed);
+            self.doubts.raise();
         }
         let _ = self.replies.send(outcome); // the caller may have been cancelled
     }
@@ -89,21 +120,28 @@ impl ClusterClient {
             settings,
             topology: Mutex::default(),
             refreshed: tokio::sync::Mutex::new(None),
-            is_stale: Arc::new(AtomicBool::new(true)),
+            in_flight: AtomicUsize::new(0),
+            doubts: Arc::default(),
         }
     }
 
-    /// Sends each command to the node of its first key, and returns the replies in the order of the commands.
-    pub fn run(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+    /// Sends each command to the node of its first key. The work returns the replies in the order of the commands.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`]
+    pub fn run(self: &Arc<Self>, commands: Commands) -> Result<Work<'static, Result<Replies, Error>>, Error> {
         let units = commands.each().map(|(words, commands)| Unit::new(key_slot::slot_of(&words), commands)).collect();
-        Box::pin(self.in_time(commands.name(), units))
+        self.in_time(commands.name(), units)
     }
 
     /// Runs commands whose keys are in one slot, all or none. The replies are those to `MULTI`, to each command, and to `EXEC`.
-    pub fn run_transaction(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`]
+    pub fn run_transaction(self: &Arc<Self>, commands: Commands) -> Result<Work<'static, Result<Replies, Error>>, Error> {
         let slot = commands.each().find_map(|(words, _)| key_slot::slot_of(&words));
         let commands = commands.into_transaction();
-        Box::pin(self.in_time(commands.name(), vec![Unit::new(slot, commands)]))
+        self.in_time(commands.name(), vec![Unit::new(slot, commands)])
     }
 
     /// The masters as host and port, as far as they are known.
@@ -111,10 +149,21 @@ impl ClusterClient {
         self.topology().slots.addresses().to_vec()
     }
 
-    async fn in_time(&self, command: Name, units: Vec<Unit>) -> Result<Replies, Error> {
-        let after = self.settings.times.command;
-        let server = Arc::clone(&self.settings.server);
-        tokio::time::timeout(after, self.run_units(units)).await.unwrap_or(Err(Error::TimedOut { server, command, after }))
+    /// Closes the connections and ends all waits, for good.
+    pub fn close(&self) {
+        let mut topology = self.topology();
+        topology.is_closed = true;
+        topology.nodes.iter().for_each(|node| node.client.close());
+    }
+
+    fn in_time(self: &Arc<Self>, command: Name, units: Vec<Unit>) -> Result<Work<'static, Result<Replies, Error>>, Error> {
+        let call = Call::begin(self)?;
+        Ok(Box::pin(async move {
+            let client = &call.0;
+            let after = client.settings.times.command;
+            let outcome = tokio::time::timeout(after, client.run_units(units)).await;
+            outcome.unwrap_or_else(|_| Err(Error::TimedOut { server: Arc::clone(&client.settings.server), command, after }))
+        }))
     }
 
     async fn run_units(&self, mut units: Vec<Unit>) -> Result<Replies, Error> {
@@ -125,7 +174,7 @@ impl ClusterClient {
             if batches.is_empty() {
                 break;
             }
-            let outcomes = join_all(batches.iter().map(|batch| self.ask(&batch.node, &batch.commands, &self.is_stale))).await;
+            let outcomes = join_all(batches.iter().map(|batch| self.ask(&batch.node, &batch.commands, &self.doubts))).await;
             let mut is_moving = false;
             for (batch, outcome) in batches.iter().zip(outcomes) {
                 match outcome {
@@ -186,23 +235,24 @@ impl ClusterClient {
                 None => unit.replies = Some(own),
                 Some(Redirection::Down) => {
                     unit.replies = Some(own);
-                    self.is_stale.store(true, Ordering::Relaxed);
+                    self.doubts.raise();
                 }
                 Some(Redirection::TryAgain) => is_moving = true,
                 Some(Redirection::Ask { host, port }) => unit.asked = Some((host, port)),
                 Some(Redirection::Moved { slot, host, port }) => {
                     self.topology().slots.set(slot, &host, port);
-                    self.is_stale.store(true, Ordering::Relaxed); // more slots may have moved
+                    unit.slot = Some(slot); // also where the key was taken for another word
+                    self.doubts.raise(); // more slots may have moved
                 }
             }
         }
         is_moving
     }
 
-    /// Sets `is_stale` when the node fails, also after the caller was cancelled.
-    async fn ask(&self, node: &Node, commands: &Commands, is_stale: &Arc<AtomicBool>) -> Result<Replies, Error> {
+    /// Raises a doubt when the node fails, also after the caller was cancelled.
+    async fn ask(&self, node: &Node, commands: &Commands, doubts: &Arc<Doubts>) -> Result<Replies, Error> {
         let (replies, receiver) = oneshot::channel();
-        if let Some(driver) = node.client.submit(commands, Caller { replies, is_stale: Arc::clone(is_stale) }) {
+        if let Some(driver) = node.client.submit(commands, Caller { replies, doubts: Arc::clone(doubts) }) {
             tokio::spawn(driver.run());
         }
         receiver.await.unwrap_or_else(|_| Err(Error::Closed { server: Arc::clone(&self.settings.server) }))
@@ -210,25 +260,39 @@ impl ClusterClient {
 
     /// Asks for the slots if they may have changed. Without an answer the known ones remain.
     async fn refresh(&self) -> Result<(), Error> {
-        if !self.is_stale.load(Ordering::Relaxed) && !self.is_empty() {
-            return Ok(());
-        }
         let mut refreshed = self.refreshed.lock().await;
         let is_recent = refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE);
-        if !self.is_empty() && (is_recent || !self.is_stale.load(Ordering::Relaxed)) {
+        if !self.is_empty() && (is_recent || self.doubts.are_settled()) {
             return Ok(());
         }
-        self.is_stale.store(false, Ordering::Relaxed);
         *refreshed = Some(Instant::now());
-        let nodes = self.topology().all(&self.settings);
-        match select_ok(nodes.iter().map(|node| Box::pin(self.slots_of(node)))).await {
-            Ok((slots, _)) => {
+        let doubts = self.doubts.raised();
+        match self.newest_slots().await {
+            Ok(slots) => {
                 self.topology().replace(&self.settings, slots);
+                self.doubts.settle(doubts);
                 Ok(())
             }
-            Err(error) => {
-                self.is_stale.store(true, Ordering::Relaxed);
-                if self.is_empty() { Err(error) } else { Ok(()) }
+            Err(error) if self.is_empty() => Err(error),
+            Err(_) => Ok(()),
+        }
+    }
+    /// The first answer of a node that takes part in the cluster. The slots of one that is cut off are old, and used if nobody
+    /// knows better.
+    async fn newest_slots(&self) -> Result<SlotMap, Error> {
+        let nodes = self.topology().all(&self.settings);
+        let mut answers: FuturesUnordered<_> = nodes.iter().map(|node| self.slots_of(node)).collect();
+        let mut outcome = Err(Error::Closed { server: Arc::clone(&self.settings.server) });
+        loop {
+            let next = answers.next();
+            let answer = match &outcome {
+                Ok(_) => tokio::time::timeout(REFRESH_PAUSE, next).await.unwrap_or_default(),
+                Err(_) => next.await,
+            };
+            match answer {
+                Some(Ok(slots)) if !slots.is_doubtful() => return Ok(slots),
+                Some(answer) => outcome = outcome.or(answer),
+                None => return outcome,
             }
         }
     }
@@ -251,6 +315,26 @@ impl ClusterClient {
     }
 }
 
+/// A call, until it has its replies or is cancelled.
+struct Call(Arc<ClusterClient>);
+
+impl Call {
+    fn begin(client: &Arc<ClusterClient>) -> Result<Call, Error> {
+        let max = client.settings.times.in_flight_max;
+        let call = Call(Arc::clone(client)); // counted even if it is refused
+        if client.in_flight.fetch_add(1, Ordering::Relaxed) < max {
+            return Ok(call);
+        }
+        Err(Error::Overloaded { server: Arc::clone(&client.settings.server), max })
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Node {
     fn is_at(&self, host: &str, port: u16) -> bool {
         self.host == host && self.port == port
@@ -269,6 +353,9 @@ impl Topology {
         let known = self.nodes.iter().find(|node| node.is_at(host, port)).map(Arc::clone);
         known.unwrap_or_else(|| {
             let client = Client::new(settings.at(host, port));
+            if self.is_closed {
+                client.close();
+            }
             let node = Arc::new(Node { host: host.to_owned(), port, client });
             self.nodes.push(Arc::clone(&node));
             node

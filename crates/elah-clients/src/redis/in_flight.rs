@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
+use tokio::sync::Notify;
+
 use crate::redis::command::Name;
 use crate::redis::error::Error;
 use crate::redis::reply::Replies;
@@ -40,6 +42,8 @@ pub(crate) struct State<W> {
 
 pub(crate) struct InFlight<W> {
     pub(crate) settings: Settings,
+    /// Ends an attempt to connect when the client is closed.
+    pub(crate) closed: Notify,
     state: Mutex<State<W>>,
 }
 
@@ -55,7 +59,7 @@ impl<W> InFlight<W> {
             retry_at: None,
             last_cause: "".into(),
         };
-        InFlight { settings, state: Mutex::new(state) }
+        InFlight { settings, closed: Notify::new(), state: Mutex::new(state) }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State<W>> {

@@ -10,26 +10,35 @@ pub(crate) struct SlotMap {
     addresses: Vec<(String, u16)>,
     /// For each slot the number of its address.
     owners: Vec<Option<u16>>,
+    is_doubtful: bool,
 }
 
 impl SlotMap {
-    /// The question for the slots.
+    /// The question for the state of the cluster and for the slots.
     pub(crate) fn question() -> Commands {
-        let mut commands = Commands::with_capacity(32);
-        commands.begin(2);
-        commands.word(b"CLUSTER");
-        commands.word(b"SLOTS");
+        let mut commands = Commands::with_capacity(64);
+        for subject in [b"INFO".as_slice(), b"SLOTS"] {
+            commands.begin(2);
+            commands.word(b"CLUSTER");
+            commands.word(subject);
+        }
         commands
     }
 
-    /// Reads the reply to the question, of the node at `host`; the text of its refusal otherwise.
+    /// Reads the replies to the question, of the node at `host`; the text of its refusal otherwise. A user who may not ask for the
+    /// state has the slots all the same.
     pub(crate) fn read(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
+        let is_doubtful = match replies.clone().next_item() {
+            Item::Text(state) => state.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"cluster_state:fail")),
+            _ => false,
+        };
+        replies.skip();
         let ranges = match replies.next_item() {
             Item::Array(ranges) => ranges,
             Item::Refusal(line) => return Err(String::from_utf8_lossy(line).into_owned()),
             _ => 0,
         };
-        let mut map = SlotMap::default();
+        let mut map = SlotMap { is_doubtful, ..SlotMap::default() };
         for _ in 0..ranges {
             map.read_range(&mut replies, host);
         }
@@ -57,6 +66,11 @@ impl SlotMap {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.addresses.is_empty()
+    }
+
+    /// Whether the node that told them finds the cluster down, as one does that the others have left behind.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
     }
 
     /// Gives a slot to a node.
@@ -129,8 +143,12 @@ mod tests {
 
     use super::*;
 
-    fn read(reply: &'static str) -> Result<SlotMap, String> {
-        SlotMap::read(Replies::new(Bytes::from_static(reply.as_bytes())), "asked")
+    fn read(slots: &str) -> Result<SlotMap, String> {
+        read_with("$16\r\ncluster_state:ok\r\n", slots)
+    }
+
+    fn read_with(state: &str, slots: &str) -> Result<SlotMap, String> {
+        SlotMap::read(Replies::new(Bytes::from(format!("{state}{slots}"))), "asked")
     }
 
     fn address(host: &str, port: u16) -> Option<(String, u16)> {
@@ -161,6 +179,15 @@ mod tests {
             assert_eq!(read(wrong), Err("no node has any slot".to_owned()), "{wrong}");
         }
         assert_eq!(read("-ERR no cluster\r\n"), Err("ERR no cluster".to_owned()));
+    }
+
+    #[test]
+    fn a_node_that_finds_the_cluster_down_is_doubtful() {
+        let slots = "*1\r\n*3\r\n:0\r\n:9\r\n*2\r\n$1\r\nh\r\n:1\r\n";
+        let is_doubtful = |state| read_with(state, slots).map(|map| map.is_doubtful());
+        assert_eq!(is_doubtful("$16\r\ncluster_state:ok\r\n"), Ok(false));
+        assert_eq!(is_doubtful("$33\r\nx:1\r\ncluster_state:fail\r\ny:fail\r\n\r\n"), Ok(true));
+        assert_eq!(is_doubtful("-NOPERM no permissions\r\n"), Ok(false));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The model of the database: what the statements do to the rows of writers, shards and entities, in plain Rust.
 
-use super::rules::{Omission, Rules};
+use super::rules::{LEASE, Omission, Rules};
 use crate::{Board, Claimed, Opened, Reply, Seen, ShardRow, Statement, WriterRow};
 
 /// What a shard's rows say: the writes that they contain, oldest first.
@@ -73,7 +73,7 @@ impl Database {
     pub(super) fn board(&self) -> Board {
         let writers = (1..).zip(&self.writers).filter_map(|(writer, row)| {
             let Row { seen, is_ready, is_fenced, version } = row.clone()?;
-            Some(WriterRow { writer, version, is_ready, seen, is_fenced })
+            Some(WriterRow { writer, version, lease: LEASE, is_ready, seen, is_fenced })
         });
         let shards = (0..).zip(&self.shards).map(|(shard, row)| ShardRow { shard, epoch: row.epoch, writer: row.writer });
         Board { writers: writers.collect(), shards: shards.collect() }

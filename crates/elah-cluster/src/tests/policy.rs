@@ -11,7 +11,7 @@ struct Driver {
 }
 
 fn row(writer: u64, sequence: u64) -> WriterRow {
-    WriterRow { writer, version: 1, is_ready: true, seen: Seen { sequence, session: 1 }, is_fenced: false }
+    WriterRow { writer, version: 1, lease: LEASE, is_ready: true, seen: Seen { sequence, session: 1 }, is_fenced: false }
 }
 
 fn shards(owner: impl Fn(u32) -> Option<u64>) -> Vec<ShardRow> {
@@ -112,6 +112,18 @@ fn silence_counts_only_while_the_own_reads_succeed() {
         driver.after(500, board(&[row(8, 3)]));
     }
     assert_eq!(driver.after(20_000, board(&[row(8, 3)])), [], "after a read that took long");
+}
+
+/// A script with the usual lease has declared servers with a long one dead.
+#[test]
+fn a_writer_is_fenced_after_its_own_lease() {
+    for lease in [LEASE / 5, LEASE * 8] {
+        let mut driver = Driver::new();
+        let silent = WriterRow { lease, ..row(8, 3) };
+        driver.meet(board(std::slice::from_ref(&silent)));
+        let steps = (1..).find(|_| !fences(&driver.after(500, board(std::slice::from_ref(&silent)))).is_empty());
+        assert_eq!(steps, Some(lease / 500), "with a lease of {lease} ms");
+    }
 }
 
 #[test]

@@ -122,8 +122,12 @@ impl RubyRedis {
         let failure = Arc::clone(&redis.failure);
         let home = redis.home(ruby)?;
         if redis.settings.is_cluster() {
-            let cluster = redis.cluster(home);
-            home.start(ruby, async move { remember_failure(name, cluster.run(commands).await, &failure) })?;
+            match redis.cluster(home).run(commands) {
+                Ok(work) => {
+                    home.start(ruby, async move { remember_failure(name, work.await, &failure) })?;
+                }
+                Err(error) => remember_failure(name, Err(error), &failure),
+            }
         } else if let Some(driver) = redis.client(home).submit(&commands, Asked::Nobody(name, failure)) {
             home.start(ruby, driver.run())?;
         }
@@ -141,9 +145,11 @@ impl RubyRedis {
         let home = self.home(ruby)?;
         let outcome = if self.settings.is_cluster() {
             let cluster = self.cluster(home);
-            home.wait_for(ruby, async move {
-                if is_transaction { cluster.run_transaction(commands).await } else { cluster.run(commands).await }
-            })?
+            let work = if is_transaction { cluster.run_transaction(commands) } else { cluster.run(commands) };
+            match work {
+                Ok(work) => home.wait_for(ruby, work)?,
+                Err(error) => Err(error),
+            }
         } else {
             let commands = if is_transaction { commands.into_transaction() } else { commands };
             let client = self.client(home);
@@ -184,6 +190,8 @@ impl RubyRedis {
 
     fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
+        self.clients.each(Client::close); // those who wait hold it
+        self.clusters.each(ClusterClient::close);
         self.clients.close();
         self.clusters.close();
     }

@@ -162,6 +162,12 @@ impl<C> PerHome<C> {
         client
     }
 
+    /// Passes each client of this process.
+    pub(crate) fn each(&self, work: impl Fn(&C)) {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().filter(|entry| !entry.home.is_inherited()).for_each(|entry| work(&entry.client));
+    }
+
     /// Removes all clients, which closes their connections.
     pub(crate) fn close(&self) {
         drop_own(std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)));

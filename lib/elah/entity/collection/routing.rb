@@ -13,10 +13,13 @@ module Elah
         # @return [Route, nil] route to the entity's owner; nil when each call has to look for its owner
         def route(key)
           current_task
-          return @routes[nil] ||= Route::Local.new(self) if resident(key)
+          follow if @version != @placement.version
+          return @routes[nil] ||= Route::Local.new(self) if @here.key?(key) || @claims.owned?(shard = shard_of(key))
 
-          peer = other_owner(shard_of(key)) or return
+          peer = other_owner(shard) or return
           @routes[peer] ||= Route::Remote.new(peer, self)
+        rescue ArgumentError
+          nil # the call raises it
         end
 
         # @api private
@@ -37,6 +40,10 @@ module Elah
 
           Shards.of(key, @placement.shards)
         end
+
+        # @api private
+        # @return [Boolean] whether an exception cancels the calling fiber; otherwise it is the outcome of one of its calls
+        def cancels?(error) = error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.deadline&.zero?
 
         # Claims the shards that this worker owns, unless it has.
         #
@@ -135,7 +142,7 @@ module Elah
 
           Elah.timeout([give_up_at - Concurrency.now, 0.001].max) { call(key, name, arguments) }
         rescue StandardError => e
-          e
+          cancels?(e) ? raise : e
         end
 
         # Calls an entity at its owner, and retries while its shard changes its owner. A retry is safe, because nothing of the call was stored.

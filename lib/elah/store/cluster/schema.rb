@@ -52,6 +52,7 @@ module Elah
             address text NOT NULL,
             socket text NOT NULL,
             version int NOT NULL,
+            lease_ms bigint NOT NULL,
             ready bool NOT NULL DEFAULT false,
             draining bool NOT NULL DEFAULT false,
             sequence bigint NOT NULL DEFAULT 0,

@@ -1,11 +1,15 @@
 # frozen_string_literal: true
 
+require_relative "pages"
+
 module Elah
   class Store
     module Interface
       # The calls of a table that are the same in a folder and on a cluster. A class that includes it has `read_range(conditions, limit, is_reverse)`
       # and `write_entry(key, value, ttl_ms, only_new)`.
       module Table
+        include Pages
+
         # Stores a value, whether or not the key has one.
         #
         # @param key [String]
@@ -35,31 +39,6 @@ module Elah
         # @raise [ArgumentError] when the limit is invalid
         def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
           read_range([prefix, from, to, after], Store.limit(limit), reverse)
-        end
-
-        # Yields every entry of a range, read page by page: a concurrent write is visible if its key is still ahead.
-        #
-        # @overload each(batch: Store::Table::LIMIT, **conditions, &block)
-        #   @param batch [Integer] number of entries read at once, from 1
-        #   @param conditions [Hash{Symbol=>String, Boolean, nil}] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
-        #   @yieldparam key [String]
-        #   @yieldparam value [String]
-        #   @return [void]
-        # @overload each(batch: Store::Table::LIMIT, **conditions)
-        #   @param batch [Integer]
-        #   @param conditions [Hash{Symbol=>String, Boolean, nil}]
-        #   @return [Enumerator<Array(String, String)>]
-        def each(batch: Store::Table::LIMIT, **conditions)
-          return enum_for(:each, batch: batch, **conditions) unless block_given?
-
-          Store.limit(batch, name: "batch", least: 1)
-          loop do
-            entries = range(limit: batch, **conditions)
-            entries.each { |key, value| yield key, value }
-            break if entries.size < batch
-
-            conditions[:after] = entries.last.first
-          end
         end
       end
     end
