@@ -70,7 +70,7 @@ module Elah
       # Loads a set from the rows of a table, without a connection to the table. Use it when you write the rows yourself, with {#row} in your own
       # transaction.
       #
-      # @param table [Elah::Store::Table]
+      # @param table [Elah::Store::Table, Elah::Entity::Index]
       # @param prefix [String]
       # @param (see .new)
       # @return [Elah::RankedSet]
@@ -79,7 +79,7 @@ module Elah
         arguments = [prefix, *Arguments.order(order, decimals, ties), Arguments.limit(members_max, "members_max")]
         return load_native(table, *arguments) if table.is_a?(Store::Table)
 
-        # Keys begin with the length of the prefix (crates/elah-ranked-set/src/row.rs). Rows of a cluster cannot be read without waiting.
+        # Keys begin with the length of the prefix (crates/elah-ranked-set/src/row.rs). Rows of a cluster or an index cannot be read without waiting.
         load_rows_native(table.each(prefix: [prefix.bytesize, prefix].pack("Ca*")).to_a, *arguments)
       end
 
