@@ -155,21 +155,27 @@ impl Driver {
         let looks = Looks::new(node.clone(), *version, *lease / 2, Rc::clone(&self.board), Arc::clone(&self.shared));
         let (pause, report) = (*lease / LOOKS_PER_LEASE, self.report.clone());
         let looking = spawn_local(async move { looks.run(pause, report).await });
+        let (pause_ms, mut ticked_at) = (u64::try_from(pause.as_millis()).unwrap_or(u64::MAX / 2), now_ms());
         while !self.is_over() {
-            let due = self.machine.tick_at().map_or(pause, |at| Duration::from_millis(at.saturating_sub(now_ms())));
+            let due_at = self.machine.tick_at().unwrap_or(ticked_at + pause_ms);
             tokio::select! {
                 job = self.jobs.recv() => match job {
                     Some(job) => self.take(job),
                     None => self.leave(Box::new(|()| ())),
                 },
                 Some(input) = self.inputs.recv() => self.meet(input),
-                () = sleep(due) => self.meet(Input::Due),
+                () = sleep(Duration::from_millis(due_at.saturating_sub(now_ms()))) => {}
             }
             while let Ok(job) = self.jobs.try_recv() {
                 self.take(job);
             }
             if self.groups.is_empty() {
                 self.want();
+            }
+            // Also while jobs come without a pause.
+            if now_ms() >= due_at {
+                ticked_at = now_ms();
+                self.events.push_back(Event::Tick { is_alive: self.shared.is_alive(self.options.hang) });
             }
             self.carry_out();
             let since_ms = self.groups.values().next().and_then(Group::since_ms);
@@ -250,7 +256,6 @@ impl Driver {
 
     fn meet(&mut self, input: Input) {
         let event = match input {
-            Input::Due => Event::Tick { is_alive: self.shared.is_alive(self.options.hang) },
             Input::Board(board) => Event::Board(board),
             Input::BoardFailed(error) => {
                 self.shared.set_trouble(Some(error.to_string()));
