@@ -77,7 +77,40 @@ class ClusterFateTest < ClusterCase
     end
   end
 
+  # The database let it open no session. While calls came, each of which asked for rows again and again, it did not try
+  # again, and all its entities were unavailable for as long as clients came.
+  def test_a_process_opens_a_session_again_while_calls_come
+    with_database_of_its_owner do |owner, store|
+      tally = Tally.in(store)["1"]
+      Elah.run do
+        tally.count
+        owner.execute("REVOKE UPDATE ON elah_writers FROM CURRENT_USER")
+        call = Elah.async do
+          tally.count
+        rescue Elah::Store::Unavailable # what the database has refused is not repeated
+          retry
+        end
+        call.wait(0.5) # so that it is refused, and the calls are on
+        owner.execute("GRANT UPDATE ON elah_writers TO CURRENT_USER")
+        assert_nil call.value
+      end
+    end
+  end
+
   private
+
+  # One whose owner is no superuser, and so can be refused something.
+  def with_database_of_its_owner
+    name = "owner_#{object_id}"
+    admin = Elah::SQL.new(server.url, connections_max: 1)
+    admin.execute("CREATE ROLE #{name} LOGIN PASSWORD 'secret'")
+    admin.execute("CREATE DATABASE #{name} OWNER #{name}")
+    url = server.url.sub(%r{//[^@]*@}, "//#{name}:secret@").sub(/\w+\z/, name)
+    owner = Elah::SQL.new(url, connections_max: 1)
+    yield owner, store = Elah::Store.open(url, sweep_seconds: 3600)
+  ensure
+    [store, owner, admin].each { |opened| opened&.close }
+  end
 
   # What a count raises whose reply was cut off, although it is stored.
   def failure(&after)

@@ -183,6 +183,24 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
+  # The hand-over waited for a call whose way led through another worker back to the first one. That refused it until
+  # the hand-over was over, which waited for it: both ended after `entity_moving_seconds`.
+  def test_a_call_that_is_waited_for_comes_back_through_another_worker
+    supervised(app(:disk), handover_seconds: 60) do |server|
+      pids = worker_pids(server)
+      here, there = KEYS.group_by { |key| server.get("/pid/#{key}").body }.values
+      ways = [[here[0], there[0], here[1]], [there[1], here[2], there[2]]]
+      clients = begin_calls(server, "relay/%s/gate", ways.map { |way| way.join("/") })
+      server.signal(:USR1)
+      server.wait_for(/Hand-over begins/)
+      server.get("/open/gate")
+      assert_equal ["1"], bodies(clients).uniq, server.log
+      wait_for_workers(server, 2, besides: pids)
+      assert_equal ["1"], ways.flatten.map { |key| server.get("/count/#{key}").body }.uniq
+      refute_includes server.log, "did not hand over"
+    end
+  end
+
   # The slot stayed empty for good, and its shards without an owner.
   def test_a_worker_whose_successor_dies_during_the_hand_over_stays
     supervised(app(:disk), handover_seconds: 60) do |server|
@@ -264,6 +282,11 @@ class EntityHandOverTest < Minitest::Test
           TALLIES[other].add
           add
         end
+        def relay(gate, *others)
+          sleep 0.01 until File.exist?(gate)
+          TALLIES[others.shift].relay(gate, *others) if others.any?
+          add
+        end
         def pid = Process.pid
       end
       class Slow < Elah::Entity
@@ -280,6 +303,7 @@ class EntityHandOverTest < Minitest::Test
         get("wait/:key/:gate") { SLOW[params[:key]].wait(gate) }
         get("later/:key/:gate") { TALLIES[params[:key]].add_later(gate).to_s }
         get("give/:key/:gate") { TALLIES[params[:key]].give("x" + params[:key], gate).to_s }
+        get("relay/:a/:b/:c/:gate") { TALLIES[params[:a]].relay(gate, params[:b], params[:c]).to_s }
         get("count/:key") { TALLIES[params[:key]].count.to_s }
         get("pid/:key") { TALLIES[params[:key]].pid.to_s }
         get("then/:key/:gate") { (sleep 0.01 until File.exist?(gate)) || TALLIES[params[:key]].add.to_s }

@@ -83,6 +83,7 @@ impl Looks {
                 version: version.unsigned_abs(),
                 lease: unsigned(row.try_get(10)?),
                 is_ready: row.try_get(5)?,
+                is_server: row.try_get(11)?,
                 seen: Seen { sequence: unsigned(row.try_get(6)?), session: unsigned(row.try_get(7)?) },
                 is_fenced: row.try_get(8)?,
             };
@@ -97,8 +98,11 @@ impl Looks {
                 is_fenced: writer.is_fenced,
                 has_vanished: writer.is_fenced && since.elapsed() >= self.silence,
             };
-            if writer.writer == self.shared.writer() && row.try_get(9)? {
-                let _ = inputs.send(Input::Drain);
+            if writer.writer == self.shared.writer() {
+                if row.try_get(9)? {
+                    let _ = inputs.send(Input::Drain);
+                }
+                self.show_server(&writer).await?;
             }
             if self.has_ended(&writer, &member) {
                 let _ = inputs.send(Input::Ended(writer.writer));
@@ -127,6 +131,16 @@ impl Looks {
         if let Some(lowest) = lowest.filter(|lowest| *lowest == self.version && self.shared.spoken() < *lowest) {
             let _ = self.reader.rows(&statements::raise(lowest), &[]).await;
         }
+    }
+
+    /// Tells others whether this process is a worker of a server. Until then they take it for none.
+    async fn show_server(&self, row: &WriterRow) -> Result<(), Error> {
+        let is_server = self.shared.is_server();
+        if row.is_server != is_server {
+            self.reader.rows(statements::SERVES, &[&signed(row.writer), &is_server]).await?;
+            self.reader.announce().await;
+        }
+        Ok(())
     }
 
     /// Tells others what this process has counted: `elah cluster status` shows it.

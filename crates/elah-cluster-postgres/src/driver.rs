@@ -1,5 +1,7 @@
 //! The thread of a writer: it tells the state machine what happens, and carries out what the machine decides.
 
+mod connections;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -7,9 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use elah_clock::Clock;
-use elah_cluster::{Action, Config, Event, Held, Machine, Seen, Statement};
-use elah_store::{Claim, Error as StoreError, Range, TableName, Told};
+use elah_cluster::{Action, Config, Event, Held, Machine, Role, Seen};
+use elah_store::{Claim, Error as StoreError, Told};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
@@ -20,7 +21,7 @@ use crate::board::Looks;
 use crate::error::Error;
 use crate::figures::count;
 use crate::input::Input;
-use crate::job::{Job, Pending, Rows};
+use crate::job::Job;
 use crate::life::Life;
 use crate::reader::Reader;
 use crate::rows::{Group, Waiting};
@@ -38,12 +39,18 @@ const LOOKS_PER_LEASE: u32 = 10;
 /// Terms of one machine are numbered below this, so that those of two machines of a process differ.
 const TERMS: u64 = 1 << 40;
 
-pub(crate) fn start(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {
+pub(crate) fn start(
+    options: Options,
+    address: String,
+    role: Role,
+    shared: Arc<Shared>,
+    jobs: UnboundedReceiver<Job>,
+) -> std::io::Result<()> {
     shared.set_writer(new_writer());
     let life = Life::begin(&options.socket);
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let run = move || {
-        LocalSet::new().block_on(&runtime, async move { Driver::new(options, address, shared, jobs).run().await });
+        LocalSet::new().block_on(&runtime, async move { Driver::new(options, address, role, shared, jobs).run().await });
         drop(life);
     };
     std::thread::Builder::new().name("elah-cluster".to_owned()).spawn(run).map(|_| ())
@@ -61,6 +68,7 @@ struct Driver {
     board: Rc<Reader>,
     machine: Machine,
     own: Registration,
+    role: Role,
     /// What the terms of this machine begin with.
     terms_from: u64,
     /// The number of the connection; its predecessors' reports are of no interest.
@@ -83,7 +91,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
+    fn new(options: Options, address: String, role: Role, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
         let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
         let board = Rc::new(Reader::listening(Arc::clone(&options.settings)));
@@ -105,6 +113,7 @@ impl Driver {
             reader,
             board,
             own,
+            role,
             terms_from: 0,
             connection: 0,
             sequence: None,
@@ -118,6 +127,7 @@ impl Driver {
             events: VecDeque::new(),
             leaving: None,
         };
+        driver.take_role(role);
         driver.begin();
         driver
     }
@@ -132,7 +142,8 @@ impl Driver {
     fn begin(&mut self) {
         let lease = self.own.lease_ms;
         let config = Config::new(self.own.writer, self.options.shards, lease);
-        self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: self.options.version, ..config });
+        let (calm, version, role) = (config.calm.min(2 * lease), self.options.version, self.role);
+        self.machine = Machine::new(Config { calm, version, role, ..config });
         self.terms_from += TERMS;
         self.stopping.clear();
         self.handed_over.clear();
@@ -144,21 +155,27 @@ impl Driver {
         let looks = Looks::new(node.clone(), *version, *lease / 2, Rc::clone(&self.board), Arc::clone(&self.shared));
         let (pause, report) = (*lease / LOOKS_PER_LEASE, self.report.clone());
         let looking = spawn_local(async move { looks.run(pause, report).await });
+        let (pause_ms, mut ticked_at) = (u64::try_from(pause.as_millis()).unwrap_or(u64::MAX / 2), now_ms());
         while !self.is_over() {
-            let due = self.machine.tick_at().map_or(pause, |at| Duration::from_millis(at.saturating_sub(now_ms())));
+            let due_at = self.machine.tick_at().unwrap_or(ticked_at + pause_ms);
             tokio::select! {
                 job = self.jobs.recv() => match job {
                     Some(job) => self.take(job),
                     None => self.leave(Box::new(|()| ())),
                 },
                 Some(input) = self.inputs.recv() => self.meet(input),
-                () = sleep(due) => self.meet(Input::Due),
+                () = sleep(Duration::from_millis(due_at.saturating_sub(now_ms()))) => {}
             }
             while let Ok(job) = self.jobs.try_recv() {
                 self.take(job);
             }
             if self.groups.is_empty() {
                 self.want();
+            }
+            // Also while jobs come without a pause.
+            if now_ms() >= due_at {
+                ticked_at = now_ms();
+                self.events.push_back(Event::Tick { is_alive: self.shared.is_alive(self.options.hang) });
             }
             self.carry_out();
             let since_ms = self.groups.values().next().and_then(Group::since_ms);
@@ -221,6 +238,10 @@ impl Driver {
         match job {
             Job::Batch(waiting) => self.waiting.push_back(waiting),
             Job::Leave(done) => self.leave(done),
+            Job::Role(role) => {
+                self.take_role(role);
+                self.events.push_back(Event::Role(role));
+            }
             Job::Read { claim, table, range, done } => self.read(claim, table, range, done),
             Job::Released(terms) => {
                 let terms_from = self.terms_from;
@@ -235,7 +256,6 @@ impl Driver {
 
     fn meet(&mut self, input: Input) {
         let event = match input {
-            Input::Due => Event::Tick { is_alive: self.shared.is_alive(self.options.hang) },
             Input::Board(board) => Event::Board(board),
             Input::BoardFailed(error) => {
                 self.shared.set_trouble(Some(error.to_string()));
@@ -388,7 +408,20 @@ impl Driver {
         }
     }
 
+    /// Whether others can call the process has changed. Without a loop no fiber is asked to hand shards over.
+    fn take_role(&mut self, role: Role) {
+        self.role = role;
+        self.shared.set_server(role == Role::Server);
+        if role == Role::Idle {
+            let stopping = std::mem::take(&mut self.stopping);
+            self.stopped(&stopping);
+        }
+    }
+
     fn stop(&mut self, held: Held) {
+        if self.role == Role::Idle {
+            return self.stopped(&[held]);
+        }
         self.stopping.push(held);
         let shard = u16::try_from(held.shard).unwrap_or(u16::MAX);
         self.shared.ask_release(shard, self.terms_from + held.term);
@@ -396,90 +429,6 @@ impl Driver {
         drop(spawn_local(async move {
             sleep(patience).await;
             let _ = report.send(Input::Late(vec![held]));
-        }));
-    }
-
-    // Connections
-
-    fn connect(&mut self, pause: Duration) {
-        self.connection += 1;
-        let (connection, report) = (self.connection, self.report.clone());
-        let (settings, patience) = (Arc::clone(&self.options.settings), self.options.lease);
-        drop(spawn_local(async move {
-            sleep(pause).await;
-            let input = match timeout(patience, Sequence::open(&settings, patience)).await {
-                Ok(Ok(sequence)) => Input::Connected(connection, Rc::new(sequence)),
-                Ok(Err(error)) => Input::Lost(connection, error),
-                Err(_) => Input::Lost(connection, Error::silent(&settings.server, patience)),
-            };
-            let _ = report.send(input);
-        }));
-    }
-
-    fn send(&mut self, serial: u64, statement: Statement) {
-        let Some(sequence) = self.sequence.clone() else { return };
-        let group = if let Statement::Batch { id, .. } = &statement { self.groups.get_mut(id) } else { None };
-        let columns = group.map(|group| {
-            group.serial = Some(serial);
-            group.columns(&Clock::System)
-        });
-        let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
-        let (board, patience) = (Rc::clone(&self.board), self.options.lease);
-        let server = Arc::clone(&self.options.settings.server);
-        drop(spawn_local(async move {
-            let run = async {
-                let mut rows = columns;
-                if let Some(rows) = &mut rows {
-                    sequence.number(rows).await?;
-                }
-                sequence.run(&own, serial, &statement, rows.as_ref()).await
-            };
-            let input = match timeout(patience, run).await {
-                Ok(Ok(reply)) => Input::Reply(connection, serial, reply),
-                Ok(Err(error @ Error::Refused { .. })) => Input::Refused(connection, serial, error),
-                Ok(Err(error)) => Input::Lost(connection, error),
-                // Nothing is known any more; a new session finds out.
-                Err(_) => Input::Lost(connection, Error::silent(&server, patience)),
-            };
-            // What changes nothing must not be announced: the look that follows could lead to the same statement again.
-            let is_change = matches!(&input, Input::Reply(_, _, reply) if statement.changes_board(reply));
-            let _ = report.send(input);
-            if is_change {
-                board.announce().await;
-            }
-        }));
-    }
-
-    fn fence(&mut self, writer: u64, seen: Option<Seen>) {
-        let (reader, report) = (Rc::clone(&self.board), self.report.clone());
-        drop(spawn_local(async move {
-            let number = signed(writer);
-            let rows = match seen {
-                Some(Seen { sequence, session }) => {
-                    reader.rows(statements::FENCE_SEEN, &[&number, &signed(sequence), &signed(session)]).await
-                }
-                None => reader.rows(statements::FENCE, &[&number]).await,
-            };
-            if let Ok(rows) = rows {
-                let is_fenced = rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1);
-                let _ = report.send(Input::Fenced(writer, is_fenced));
-                if is_fenced {
-                    reader.announce().await;
-                }
-            }
-        }));
-    }
-
-    fn read(&mut self, claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Rows) {
-        let pending = Pending::new(claim, done);
-        let Some(witness) = self.machine.witness() else { return };
-        let (reader, writer) = (Rc::clone(&self.reader), self.own.writer);
-        drop(spawn_local(async move {
-            match reader.range(writer, witness, table.name(), &range).await {
-                Ok(Some(rows)) => pending.reply(Ok(rows)),
-                Ok(None) => drop(pending),
-                Err(error) => pending.reply(Err(StoreError::Unavailable { why: error.to_string(), may_have_run: false })),
-            }
         }));
     }
 }

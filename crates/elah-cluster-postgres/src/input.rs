@@ -24,5 +24,4 @@ pub(crate) enum Input {
     Drain,
     /// The hand-over of these shards should be done by now.
     Late(Vec<Held>),
-    Due,
 }

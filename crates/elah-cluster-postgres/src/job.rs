@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use elah_cluster::Role;
 use elah_store::{Claim, Entry, Error as StoreError, Range, TableName, Told};
 
 use crate::rows::{Group, Waiting};
@@ -14,6 +15,7 @@ pub(crate) enum Job {
     Batch(Waiting),
     Read { claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Rows },
     Released(Vec<(u16, u64)>),
+    Role(Role),
     Leave(Told),
 }
 
@@ -24,7 +26,7 @@ impl Job {
             Job::Batch(waiting) => Group::from(waiting).fail_not_stored(),
             Job::Read { claim, done, .. } => done(Err(claim.fenced())),
             Job::Leave(done) => done(()),
-            Job::Released(_) => {}
+            Job::Released(_) | Job::Role(_) => {}
         }
     }
 }

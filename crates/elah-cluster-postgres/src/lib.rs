@@ -26,6 +26,7 @@ use elah_clock::Clock;
 use elah_store::{Batch, BatchStore, Claim, Entry, Error as StoreError, Own, Range, TableName, Takeover, Told};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+pub use elah_cluster::Role;
 pub use error::Error;
 pub use figures::Figures;
 use job::Job;
@@ -71,10 +72,16 @@ impl Cluster {
     }
 
     /// Takes part: a thread of its own reaches the database as soon as it can. Processes of other machines call this one at `address`;
-    /// an empty one means nowhere. Later calls do nothing.
-    pub fn join(&self, address: String) -> std::io::Result<()> {
+    /// an empty one means nowhere. Later calls change its role alone.
+    pub fn join(&self, address: String, role: Role) -> std::io::Result<()> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        waiting.map_or(Ok(()), |(options, jobs)| driver::start(options, address, Arc::clone(&self.shared), jobs))
+        match waiting {
+            Some((options, jobs)) => driver::start(options, address, role, Arc::clone(&self.shared), jobs),
+            None => {
+                self.send(Job::Role(role));
+                Ok(())
+            }
+        }
     }
 
     /// The number of this process's writer; 0 while it has none.

@@ -1,6 +1,6 @@
 //! What the writer's thread and the threads that use the cluster both see.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     came_back_ms: AtomicU64,
     /// The version by which all work; 0 while it is not known.
     spoken: AtomicU32,
+    /// Whether this process is a worker of a server.
+    is_server: AtomicBool,
     pub(crate) counts: Counts,
 }
 
@@ -57,6 +59,7 @@ impl Shared {
             notes: Mutex::default(),
             came_back_ms: AtomicU64::new(0),
             spoken: AtomicU32::new(0),
+            is_server: AtomicBool::new(false),
             counts: Counts::default(),
         }
     }
@@ -79,6 +82,14 @@ impl Shared {
 
     pub(crate) fn set_spoken(&self, version: u32) {
         self.spoken.store(version, Ordering::Release);
+    }
+
+    pub(crate) fn is_server(&self) -> bool {
+        self.is_server.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_server(&self, is_server: bool) {
+        self.is_server.store(is_server, Ordering::Release);
     }
 
     pub(crate) fn figures(&self) -> Figures {

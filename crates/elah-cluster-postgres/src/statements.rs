@@ -23,6 +23,9 @@ pub(crate) fn raise(version: u32) -> String {
     )
 }
 
+/// Whether the process of the writer `$1` is a worker of a server.
+pub(crate) const SERVES: &str = "UPDATE elah_writers SET serves = $2 WHERE writer = $1";
+
 /// What the process of the writer `$1` has counted.
 pub(crate) const FIGURES: &str = "
 INSERT INTO elah_figures (writer, lag_ms, losses, restores, drops, moves) VALUES ($1, $2, $3, $4, $5, $6)
@@ -132,7 +135,8 @@ pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards OR
 /// The writers that are not fenced, and those that own shards still. One that is told to drain counts as not ready at once, not at its next
 /// beat: of two that drain, neither hands over to the other.
 pub(crate) const WRITERS: &str = "
-SELECT writer, node, address, socket, version, ready AND NOT draining, sequence, session, fenced, draining, lease_ms FROM elah_writers w
+SELECT writer, node, address, socket, version, ready AND NOT draining, sequence, session, fenced, draining, lease_ms, serves
+FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
 /// Listens to what [`ANNOUNCE`] says.

@@ -18,6 +18,8 @@ pub struct WriterRow {
     pub lease: u64,
     /// Whether the writer wants shards.
     pub is_ready: bool,
+    /// Whether it is a worker of a server.
+    pub is_server: bool,
     pub seen: Seen,
     pub is_fenced: bool,
 }

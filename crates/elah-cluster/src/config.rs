@@ -1,5 +1,16 @@
 //! The settings of a machine.
 
+/// How its process can be called, and so whether a writer wants shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A worker of a server: it wants shards.
+    Server,
+    /// A script with a loop: it wants shards while no server does.
+    Script,
+    /// A process without a loop, which no other can call: it claims shards while nobody wants any, and gives them to whoever does.
+    Idle,
+}
+
 /// The settings of a machine. All times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
@@ -18,11 +29,13 @@ pub struct Config {
     pub moves_max: usize,
     /// How long the members must have been the same before this writer hands over shards for balance.
     pub calm: u64,
+    /// Its role at first; [`Event::Role`](crate::Event::Role) changes it.
+    pub role: Role,
 }
 
 impl Config {
-    /// One statement in flight, at most 8 moves at once, after 10 seconds without a change.
+    /// A server with one statement in flight, at most 8 moves at once, after 10 seconds without a change.
     pub fn new(writer: u64, shards: u32, lease: u64) -> Self {
-        Config { writer, shards, lease, version: 1, in_flight_max: 1, moves_max: 8, calm: 10_000 }
+        Config { writer, shards, lease, version: 1, in_flight_max: 1, moves_max: 8, calm: 10_000, role: Role::Server }
     }
 }

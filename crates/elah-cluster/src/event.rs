@@ -1,6 +1,7 @@
 //! What happens to a writer.
 
 use crate::board::Board;
+use crate::config::Role;
 use crate::statement::{Held, Reply};
 
 /// What happens to a writer. The driver passes each event with the time at which it met it.
@@ -25,6 +26,8 @@ pub enum Event {
     Stopped(Held),
     /// The writer is asked to hand over all shards and to claim no more.
     Drain,
+    /// The process can be called in another way from now on.
+    Role(Role),
     /// The board was read. The time is that after the read.
     Board(Board),
     /// The board could not be read.

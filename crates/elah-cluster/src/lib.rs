@@ -20,7 +20,8 @@
 //! # Tables
 //!
 //! ```sql
-//! elah_writers (writer bigint PRIMARY KEY, node, address, version, lease_ms, ready, sequence bigint, session bigint, fenced boolean)
+//! elah_writers (writer bigint PRIMARY KEY, node, address, version, lease_ms, serves, ready,
+//!               sequence bigint, session bigint, fenced boolean)
 //! elah_shards  (shard int PRIMARY KEY, epoch bigint, writer bigint)   -- one row for each shard, made with the table
 //! ```
 //!
@@ -65,6 +66,9 @@
 //! wanted, then report [`Event::Stopped`]. When the database has confirmed a claim, a release or a fence, tell the other writers, which read
 //! the board at once.
 //!
+//! **Scripts.** A process that is no server's worker has another [`Role`]: it leaves the shards to the servers. The row of a writer
+//! says whether it serves; that needs no number, since it decides only who wants shards.
+//!
 //! **The end.** After [`Action::Fenced`] the machine does nothing more. The process continues, if it does, with a new machine and a
 //! new writer's number.
 
@@ -81,7 +85,7 @@ mod statement;
 
 pub use action::Action;
 pub use board::{Board, ShardRow, WriterRow};
-pub use config::Config;
+pub use config::{Config, Role};
 pub use event::Event;
 pub use machine::Machine;
 pub use statement::{Claimed, Held, Opened, Reply, Seen, Statement};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::action::Action;
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::event::Event;
 use crate::members::Members;
 use crate::owned::{OwnedShards, Phase};
@@ -127,6 +127,10 @@ impl Machine {
             Event::Restored(held) => self.owned.advance(held, Phase::Restoring, Phase::Serving),
             Event::Stopped(held) => self.owned.advance(held, Phase::Stopping, Phase::Stopped),
             Event::Drain => self.drain(),
+            Event::Role(role) => {
+                self.config.role = role;
+                self.plan_claims();
+            }
             Event::Board(board) => {
                 self.members.read(now, &self.config, board, actions);
                 self.plan_claims();
@@ -401,12 +405,20 @@ impl Machine {
 
     // Shards
 
+    /// Whether this writer wants shards, for all to see.
     fn is_ready(&self) -> bool {
-        self.members.has_joined && !self.is_draining
+        let wants_some = match self.config.role {
+            Role::Server => true,
+            Role::Script => !self.members.has_server(),
+            Role::Idle => false,
+        };
+        wants_some && self.members.has_joined && !self.is_draining
     }
 
     fn can_claim(&self) -> bool {
-        self.is_ready() && self.is_alive && matches!(self.session, Session::Open(_))
+        let is_alone = self.members.has_joined && !self.is_draining && !self.members.has_ready();
+        let may_own = self.is_ready() || (self.config.role == Role::Idle && is_alone);
+        may_own && self.is_alive && matches!(self.session, Session::Open(_))
     }
 
     fn drain(&mut self) {
@@ -416,6 +428,7 @@ impl Machine {
 
     /// Decides which free shards to claim.
     fn plan_claims(&mut self) {
+        self.to_claim.clear();
         if !self.can_claim() {
             return;
         }
@@ -433,10 +446,10 @@ impl Machine {
         }
     }
 
-    /// Begins to hand over shards: all when the writer leaves, and those above its part when the members are calm.
+    /// Begins to hand over shards: all when the writer wants none, and those above its part when the members are calm.
     fn hand_over(&mut self, now: u64, actions: &mut Vec<Action>) {
         let is_calm = self.members.same_since().is_some_and(|since| now - since >= self.config.calm);
-        if !(is_calm || self.is_draining) || !self.members.has_ready() {
+        if !(is_calm || !self.is_ready()) || !self.members.has_ready() {
             return;
         }
         let owned = &self.owned;

@@ -139,6 +139,11 @@ impl Members {
         self.active().any(|row| row.is_ready)
     }
 
+    /// Whether a server wants shards.
+    pub(crate) fn has_server(&self) -> bool {
+        self.active().any(|row| row.is_ready && row.is_server)
+    }
+
     fn active(&self) -> impl Iterator<Item = &WriterRow> {
         self.members.iter().filter(|member| !member.is_fenced).map(|member| &member.row)
     }

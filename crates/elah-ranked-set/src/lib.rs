@@ -88,7 +88,8 @@ pub struct Submission {
 }
 
 impl RankedSet {
-    /// An empty set for up to `members_max` members.
+    /// An empty set that refuses submissions of new members from `members_max` members on. What is stored already is always
+    /// accepted: loaded, placed and restored members may exceed it.
     pub fn new(order: Order, members_max: usize) -> Self {
         let tree = Tree::new(order.components().len() + 1);
         // The numbers of members and handles have 32 bits.
@@ -209,12 +210,12 @@ impl RankedSet {
                     || self.tree.read_key(place, |key| self.order.words(scores).lt(score_words(key).iter().copied()));
                 operator.apply(self.order.components(), &self.scores_at(place), scores, ranks_first)
             }
-            None => self.check_room().map(|()| Some(Scores::from_slice(scores))),
+            None => self.check_room(self.members_max).map(|()| Some(Scores::from_slice(scores))),
         }
     }
 
-    fn check_room(&self) -> Result<(), Error> {
-        match self.len() < self.members_max && self.members.has_room() {
+    fn check_room(&self, members_max: usize) -> Result<(), Error> {
+        match self.len() < members_max && self.members.has_room() {
             true => Ok(()),
             false => Err(Error::Full { members: self.len() }),
         }
@@ -257,15 +258,16 @@ impl RankedSet {
         Ok(self.put(name, tag, found, standing, style))
     }
 
-    /// Sets a member's standing: one that was decided, or an earlier one.
+    /// Sets a member's standing: one that was decided, or an earlier one. `members_max` does not apply: the standing may be
+    /// stored by now, and other members may have been placed since it was decided.
     ///
     /// # Errors
-    /// `WrongComponents`, `MemberTooLong` and `Full`.
+    /// `WrongComponents` and `MemberTooLong`; `Full` when 32 bits have no more handles.
     pub fn place(&mut self, name: &[u8], standing: Standing, style: Style) -> Result<Submission, Error> {
         self.check(name, &standing.scores)?;
         let (tag, found) = self.find_to_change(name, &standing.scores);
         if found.is_none() {
-            self.check_room()?;
+            self.check_room(usize::MAX)?;
         }
         self.next_sequence = self.next_sequence.max(standing.sequence.saturating_add(1));
         Ok(self.put(name, tag, found, Some(standing), style))

@@ -55,10 +55,11 @@ struct Unsorted {
 
 impl RankedSet {
     /// The set stored as rows whose keys begin with `prefix`. `each_row` reads them: it gets the beginning of the keys, and calls
-    /// a function with the key and the value of each row until that returns false.
+    /// a function with the key and the value of each row until that returns false. It loads all rows, even beyond `members_max`.
     ///
     /// # Errors
-    /// Those of `each_row`; `InvalidRow` for a row of another set or order, `PrefixTooLong`, `Full`.
+    /// Those of `each_row`; `InvalidRow` for a row of another set or order; `PrefixTooLong`; `Full` when 32 bits have no more
+    /// handles.
     pub fn load<E>(
         order: Order,
         members_max: usize,
@@ -97,7 +98,7 @@ impl RankedSet {
         if row.name.len() > MEMBER_BYTES_MAX {
             return Err(Error::MemberTooLong { bytes: row.name.len() });
         }
-        if unsorted.entries.len() == self.members_max || !self.members.has_room() {
+        if !self.members.has_room() {
             return Err(Error::Full { members: unsorted.entries.len() });
         }
         self.next_sequence = self.next_sequence.max(row.sequence.saturating_add(1));

@@ -12,7 +12,7 @@ module Elah
       FIGURES = %w[lag_ms losses restores drops moves].freeze
       COLUMNS = ["writer", "node", "state", "version", "shards", *FIGURES.map { |name| name.tr("_", " ") }, "address"].freeze
       WRITERS = <<~SQL
-        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards,
+        SELECT w.writer, w.node, w.address, w.version, w.serves, w.ready, w.draining, count(s.shard) AS shards,
           coalesce(f.lag_ms, 0) AS lag_ms, coalesce(f.losses, 0) AS losses, coalesce(f.restores, 0) AS restores,
           coalesce(f.drops, 0) AS drops, coalesce(f.moves, 0) AS moves
         FROM elah_writers w LEFT JOIN elah_shards s USING (writer) LEFT JOIN elah_figures f USING (writer)
@@ -113,6 +113,7 @@ module Elah
 
         def row(writer)
           ready = writer["ready"] ? "ready" : "joining"
+          ready = "script" unless writer["serves"]
           address = writer["address"].empty? ? "-" : writer["address"]
           state = writer["draining"] ? "draining" : ready
           [*writer.values_at("writer", "node"), state, *writer.values_at("version", "shards", *FIGURES), address].map(&:to_s)

@@ -40,7 +40,7 @@ module Elah
       #   components, up to 8, which are compared one after the other
       # @param decimals [Integer, Array<Integer>] digits after the decimal point of a component, up to 18; an Integer applies to all components
       # @param ties [Symbol] order of equal scores: `:earliest` (the earlier member ranks first) or `:member` (by the bytes of the names)
-      # @param members_max [Integer] number of members beyond which the set raises {Full}
+      # @param members_max [Integer] number of members from which on submissions of new members raise {Full}
       # @return [Elah::RankedSet]
       # @raise [InvalidOrder]
       def new(order: :desc, decimals: 0, ties: :earliest, members_max: MEMBERS_MAX)
@@ -49,7 +49,7 @@ module Elah
 
       # Opens a set whose members are rows of a table: loads them, and stores every write before it returns. The rows are loaded in a
       # separate thread; the calling fiber waits. The set belongs to the process that opened it last: in any other one, forks included, writes raise
-      # {Elah::Store::OpenedElsewhere}, and reads return what that process knows.
+      # {Elah::Store::OpenedElsewhere}, and reads return what that process knows. It loads all rows, even beyond `members_max:`.
       #
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but ranked sets
@@ -61,7 +61,7 @@ module Elah
       # @option settings [Integer] :members_max
       # @return [Elah::RankedSet::Stored]
       # @raise [InvalidRow] when the rows belong to a set with another order
-      # @raise [InvalidOrder, InvalidPrefix, Full, Elah::Store::Error]
+      # @raise [InvalidOrder, InvalidPrefix, Elah::Store::Error]
       def open(store, table, prefix: "", **settings)
         table = store.table(table)
         Store::Ownership.take(store, table, prefix) { |ownership| Stored.new(load(table, prefix: prefix, **settings), table, prefix, ownership) }
@@ -70,7 +70,7 @@ module Elah
       # Loads a set from the rows of a table, without a connection to the table. Use it when you write the rows yourself, with {#row} in your own
       # transaction.
       #
-      # @param table [Elah::Store::Table]
+      # @param table [Elah::Store::Table, Elah::Entity::Index]
       # @param prefix [String]
       # @param (see .new)
       # @return [Elah::RankedSet]
@@ -79,7 +79,7 @@ module Elah
         arguments = [prefix, *Arguments.order(order, decimals, ties), Arguments.limit(members_max, "members_max")]
         return load_native(table, *arguments) if table.is_a?(Store::Table)
 
-        # Keys begin with the length of the prefix (crates/elah-ranked-set/src/row.rs). Rows of a cluster cannot be read without waiting.
+        # Keys begin with the length of the prefix (crates/elah-ranked-set/src/row.rs). Rows of a cluster or an index cannot be read without waiting.
         load_rows_native(table.each(prefix: [prefix.bytesize, prefix].pack("Ca*")).to_a, *arguments)
       end
 
@@ -130,7 +130,7 @@ module Elah
     end
 
     # Computes the effect of {#submit} without changing the set. Store the decision first and then {#apply} it, so that memory is never ahead of the
-    # disk. Submit nothing else for the member in between.
+    # disk. Submit nothing else for the member in between. Decisions for several new members may exceed `members_max:` together.
     #
     # @param (see #submit)
     # @return [Decision, nil] nil when the member's score does not change
@@ -142,7 +142,6 @@ module Elah
     # @param decision [Decision]
     # @param style [Symbol]
     # @return [Submission]
-    # @raise [Full]
     def apply(decision, style: :ordinal)
       place_native(decision.member, decision.score, decision.sequence, style)
     end

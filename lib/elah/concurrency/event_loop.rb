@@ -33,19 +33,22 @@ module Elah
     # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
     # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] IDs of the routes whose running requests each gate limits
     # @param spawned_max [Integer] see {#spawn}
+    # @param is_server [Boolean] whether it serves requests
     # @return [Elah::EventLoop] the one loop of this thread
-    def self.start(limits:, router:, spawned_max:, streamed_routes: [], gates: {})
+    def self.start(limits:, router:, spawned_max:, streamed_routes: [], gates: {}, is_server: true)
       bounds = gates.map do |gate, routes|
         [routes, gate.running_max, gate.queue_max || limits[:queue_max], (gate.queue_seconds || limits[:queue_seconds]).to_f]
       end
-      open(limits, router, streamed_routes, bounds).tap { |event_loop| event_loop.prepare(spawned_max) }
+      open(limits, router, streamed_routes, bounds).tap { |event_loop| event_loop.prepare(spawned_max, is_server) }
     end
 
     # Initialises the Ruby half; {start} calls it.
     #
     # @param spawned_max [Integer]
-    def prepare(spawned_max)
+    # @param is_server [Boolean]
+    def prepare(spawned_max, is_server)
       @root = Fiber.current
+      @is_server = is_server
       prepare_serving
       @waits = {}
       @callbacks = {}
@@ -112,6 +115,10 @@ module Elah
       end
       call_last_posted
     end
+
+    # @return [Boolean] whether it serves requests; that of {Elah.run} does not
+    # @api private
+    def server? = @is_server
 
     # @return [Boolean] true in a fiber of this loop, false in the loop itself
     def in_task? = !@current.nil?

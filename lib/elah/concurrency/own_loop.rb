@@ -14,7 +14,7 @@ module Elah
       Fiber.scheduler and raise Error, "Another fiber scheduler runs on this thread: #{Fiber.scheduler.class}."
 
       config = Config.build
-      @loop = EventLoop.start(limits: config.limits, router: Router.new, spawned_max: config.spawned_max)
+      @loop = EventLoop.start(limits: config.limits, router: Router.new, spawned_max: config.spawned_max, is_server: false)
       Fiber.set_scheduler(Scheduler.new(@loop))
       @signal_listener = SignalListener.start if Thread.current == Thread.main
       value_of(&block)

@@ -38,9 +38,12 @@ module Elah
         end
 
         # @param task [Elah::Task, nil]
-        # @return [Boolean] whether an entity waits for it that has left its collection, as when its shard is handed over
+        # @return [Boolean] whether an entity waits for it, also through other workers, that has left its collection, as when its shard is handed
+        #   over
         def leaving?(task)
           while task
+            return true if task.callers && Collection.leaving?(task.callers)
+
             activation = task.activation
             activation = activation.outer while activation && !activation.leaving?
             return true if activation

@@ -1,9 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../store/interface/pages"
+
 module Elah
   module Shards
     # Rows that belong to no single entity: written by calls of the entities, stored together with their state, and readable by every process.
+    # Reads see what earlier calls of the entity and its running call have written.
     class Index
+      include Store::Interface::Pages
+
       # @param entity_class [Class]
       # @param name [Symbol]
       # @return [Integer] the position of the index's table among those of the class
@@ -39,6 +44,20 @@ module Elah
       #   @param key [String]
       #   @return [String, nil]
 
+      # @!method get_at_once(key)
+      #   As {#get}, but does not wait for earlier calls of the entity: what they have written may be missing.
+      #   @api private
+      #   @param key [String]
+      #   @return [String, nil]
+
+      # Rows in the order of their keys' bytes. All conditions must hold.
+      #
+      # @param (see Elah::Store::Table#range)
+      # @return [Array<Array(String, String)>] keys and values; at most `limit`, see {#each} for all
+      def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
+        range_native([prefix, from, to, after], Store.limit(limit), reverse)
+      end
+
       # @param key [String] 1 to 480 bytes
       # @param value [String]
       # @param ttl [Numeric, nil] seconds after which the row expires; nil never expires it
@@ -46,7 +65,7 @@ module Elah
       # @raise [Store::InvalidKey, Store::TooLarge]
       def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
 
-      private :put_native
+      private :put_native, :range_native
     end
   end
 

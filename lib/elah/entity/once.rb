@@ -43,8 +43,7 @@ module Elah
         @key = key
         @state = state
         @prefix = collection.prefix_of(key)
-        @rows = collection.once_table
-        @writes = Index.open(state, collection.once_number)
+        @rows = Index.open(state, collection.once_number)
         @unsettled = {} # reads do not wait for the disk, so rows that may not be there yet are kept here, with their batch
         @newest = nil
         @count = count
@@ -61,7 +60,7 @@ module Elah
       def result(idempotency_key, ttl, name, arguments)
         forget_settled
         digest = Arguments.digest(name, arguments)
-        row = @unsettled[idempotency_key]&.first || @rows.get(@prefix + idempotency_key)
+        row = @unsettled[idempotency_key]&.first || @rows.get_at_once(@prefix + idempotency_key)
         return result_of(row, digest, idempotency_key, name) if row
 
         check_room
@@ -71,7 +70,7 @@ module Elah
       private
 
       def write(idempotency_key, ttl, row)
-        @writes.put(@prefix + idempotency_key, row, ttl: ttl)
+        @rows.put(@prefix + idempotency_key, row, ttl: ttl)
         @unsettled[idempotency_key] = @newest = [row, nil]
         @count += 1
       end
@@ -119,9 +118,10 @@ module Elah
       # Expired results are no longer counted.
       def recount
         @counted_at = Concurrency.now
-        @count = count + @unsettled.size
+        @count = count
       end
 
+      # Waits for the disk until all rows are there.
       def count = @rows.each(prefix: @prefix, batch: 100).count
 
       # A digest of a call's method and arguments. Equal ones have the same, whichever objects they share and whatever the order of a Hash or a Set.

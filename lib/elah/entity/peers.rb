@@ -27,7 +27,7 @@ module Elah
 
           path = placement.own_path or return
           require_relative "peer_links"
-          port = PeerLinks::Port.bind(Elah.config) if placement.network?
+          port = port_for(event_loop) if placement.network?
           links = PeerLinks.open(event_loop, path, port: port, log: Log.current) { |message| Peers.serve(message) }
           @all[placement] = new(links, placement, event_loop)
         end
@@ -54,6 +54,13 @@ module Elah
 
           replies = collection.serve_many(callers, arguments)
           Shards.pack_replies(replies) || replies.map { |reply| reply.is_a?(Exception) ? PeerLinks::Failure.of(reply) : reply }
+        end
+
+        private
+
+        # A script that no other machine calls can call other machines.
+        def port_for(event_loop)
+          PeerLinks::Port.bind(Elah.config) || (PeerLinks::Port.for_calls(Elah.config) unless event_loop.server?)
         end
       end
 
@@ -83,13 +90,13 @@ module Elah
       def unlisted?(slot) = @placement.generation_of(slot).positive? && path_of(slot).nil?
 
       # @return [String, nil] where other machines call this worker
-      def address = @links.address
+      def address = (@links.address if Elah.config.cluster_listen)
 
       # @param cluster [String] its name
       # @param writer [Integer] this process in it
       # @return [void]
       def identify(cluster, writer)
-        @links.identify(cluster, writer) if address
+        @links.identify(cluster, writer) if @links.address
       end
 
       # @return [Boolean] whether no call of another worker runs

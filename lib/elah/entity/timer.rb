@@ -52,8 +52,8 @@ module Elah
         @key = key
         @shard = collection.shard_of(key)
         @state = state
-        @writes = Index.open(state, collection.timers_number)
-        row = collection.timers_table.get(own_key)
+        @rows = Index.open(state, collection.timers_number)
+        row = @rows.get_at_once(own_key)
         @time, @failures = row&.unpack("Q>L>") # in memory from here on
       end
 
@@ -62,13 +62,13 @@ module Elah
       def set(time, failures = 0)
         return if time == @time && failures == @failures
 
-        @writes.delete(time_key(@time)) if @time
+        @rows.delete(time_key(@time)) if @time
         @time = time
         @failures = failures
-        return @writes.delete(own_key) unless time
+        return @rows.delete(own_key) unless time
 
-        @writes.put(own_key, [time, failures].pack("Q>L>"))
-        @writes.put(time_key(time), "")
+        @rows.put(own_key, [time, failures].pack("Q>L>"))
+        @rows.put(time_key(time), "")
         @timers.note(@state, time)
       end
 

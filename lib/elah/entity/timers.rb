@@ -143,7 +143,7 @@ module Elah
       # Takes due timers of a shard, and notes the time of the first other one. Timers may be announced while it reads.
       def take(shard, now, settled)
         @next.delete(shard)
-        @collection.timers_table.each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
+        rows_of(@claims[shard]).each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
           time, key = Timer.read(row_key)
           next if @taken.key?(key)
           break expect(shard, time) if time > now || @due.size >= LOOK_AHEAD
@@ -155,10 +155,15 @@ module Elah
         return unless batch
 
         batch > settled ? expect(shard, time) : @unsettled.delete(shard)
+      rescue Store::Fenced
+        forget(shard)
       rescue Store::Error
         expect(shard, now)
         raise
       end
+
+      # Read under the claim, as a state is: on a cluster by the table's name, and only from the database that this process writes to.
+      def rows_of(claim) = Index.open(@collection.commits.open_state(claim, ""), @collection.timers_number)
 
       def fire_due
         while (timer = @due.shift)

@@ -3,6 +3,7 @@
 # The tests of entities once more, on the database of a cluster: they return the same as in a folder.
 require "test_helper"
 require "stringio"
+require "support/patience"
 require "support/servers"
 %w[entity entity/bounds entity/copies entity/gather entity/key_encoding entity/memory entity/turns].each do |name|
   require "unit/#{name}_test"
@@ -60,6 +61,7 @@ end
 # Timers, jobs and idempotent calls by the clock of the database.
 class EntityTimersOnClusterTest < EntityCase
   include EntitiesOnCluster
+  include Patience
 
   # Tells when its timer has fired.
   class Alarm < Elah::Entity
@@ -104,7 +106,7 @@ class EntityTimersOnClusterTest < EntityCase
       50.times { |n| @alarms[n].set(@store.now + 0.2) }
       assert_equal Array.new(50, &:to_s).sort, fired(50).sort
       assert_equal [1], Array.new(50) { |n| @alarms[n].count }.uniq
-      assert_empty @alarms.timers_table.range
+      assert_empty @store.table("entity-timers:alarms").range
     end
   end
 
@@ -141,6 +143,33 @@ class EntityTimersOnClusterTest < EntityCase
       Elah.every(0.1, once: "job", store: @store) { runs << true }
       3.times { assert runs.pop }
     end
+  end
+
+  # The writer asks for the numbers of its tables on each connection, and the process read by those that it remembered:
+  # after a failover repeated calls ran again, and timers were not found.
+  def test_results_and_timers_are_found_after_a_failover_that_has_lost_their_tables
+    Elah.run do
+      @alarms["1"].once("before").add
+      @alarms["early"].set(@store.now)
+      fired(1)
+      lose_tables
+      count = @alarms["1"].once("after").add
+      assert_equal count, @alarms["1"].once("after").add
+      @alarms["late"].set(@store.now)
+      Elah.timeout(patience_seconds) { nil until Alarm::FIRED.pop == "late" }
+    end
+  end
+
+  # As a standby does that takes over without the last transactions.
+  def lose_tables
+    database = Elah::SQL.new(@url, connections_max: 1)
+    lost = "SELECT tbl FROM elah_tables WHERE name LIKE 'entity-%'"
+    database.execute("DELETE FROM elah_rows WHERE tbl IN (#{lost})")
+    database.execute("DELETE FROM elah_tables WHERE tbl IN (#{lost})")
+    database.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " \
+                  "WHERE datname = current_database() AND application_name = 'elah writer'")
+  ensure
+    database&.close
   end
 
   def test_a_repeated_call_returns_the_stored_result

@@ -203,7 +203,7 @@ class EntityTimersTest < EntityCase
   def test_the_pause_between_attempts_is_bounded
     Alarm::DOES["1"] = -> { raise "always" }
     @alarms["1"].set(at(0))
-    time = -> { @alarms.timers_table.range.first[1].unpack1("Q>") }
+    time = -> { @timed.table("entity-timers:alarms").range.first[1].unpack1("Q>") }
     12.times { @alarms.call_here("1", :__postpone__, time.call) }
     assert_equal (START.to_i * 1000) + 300_000, time.call
   end
@@ -253,7 +253,7 @@ class EntityTimersTest < EntityCase
         assert_empty Alarm::FIRED, "seed #{seed}"
         40.times { |key| alarms[key].count } # when the calls of timers have ended
         alarms.flush
-        assert_equal 2 * times.size, alarms.timers_table.range.size
+        assert_equal 2 * times.size, @timed.table("entity-timers:#{alarms.name}").range.size
       end
     end
   end

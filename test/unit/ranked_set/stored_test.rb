@@ -89,6 +89,19 @@ class StoredRankedSetTest < StoreCase
     assert_equal [["ann", 1, 1]], set.top(9).map { |row| [row.member, row.rank, row.score] }
   end
 
+  # Two submissions found room for one, and both were stored. The second raised Full, and the set could not be opened
+  # again.
+  def test_submissions_at_once_for_the_last_place
+    set = open(members_max: 1)
+    Elah.run do
+      asyncs = %w[ann bob].map { |member| Elah.async { set.submit(member, 1) } }
+      assert_equal [1, 2], asyncs.map { |async| async.value.rank }
+    end
+    again = open(members_max: 1)
+    assert_equal rows(set), rows(again)
+    assert_raises(Elah::RankedSet::Full) { again.submit("cid", 1) }
+  end
+
   # A write that was given up may be on disk; the next one for the member asks the disk before it counts on.
   def test_a_write_that_was_given_up_is_looked_up
     set = open

@@ -124,6 +124,7 @@ class RankedSetInEntityTest < EntityCase
     end
 
     def top = @set.top_json(9)
+    def stored_top = Elah::RankedSet.load(index(:rows), prefix: key).top_json(9)
   end
 
   def setup
@@ -140,6 +141,12 @@ class RankedSetInEntityTest < EntityCase
     loaded = Elah::RankedSet.load(@ladders.index(:rows), prefix: "a")
     assert_equal [["ann", 1, 3]], loaded.top(9).map(&:to_a)
     assert_equal loaded.row(loaded.decide("ann", 4), prefix: "a").first, @ladders.index(:rows).range.map(&:first).first
+  end
+
+  def test_a_set_is_loaded_from_the_index_of_its_entity
+    @ladders["a"].submit("ann", 3)
+    @ladders["b"].submit("bob", 4)
+    assert_equal '[{"rank":1,"member":"ann","score":3}]', @ladders["a"].stored_top
   end
 
   def test_a_prefix_that_is_too_long_stores_nothing

@@ -73,7 +73,7 @@ impl Database {
     pub(super) fn board(&self) -> Board {
         let writers = (1..).zip(&self.writers).filter_map(|(writer, row)| {
             let Row { seen, is_ready, is_fenced, version } = row.clone()?;
-            Some(WriterRow { writer, version, lease: LEASE, is_ready, seen, is_fenced })
+            Some(WriterRow { writer, version, lease: LEASE, is_ready, is_server: true, seen, is_fenced })
         });
         let shards = (0..).zip(&self.shards).map(|(shard, row)| ShardRow { shard, epoch: row.epoch, writer: row.writer });
         Board { writers: writers.collect(), shards: shards.collect() }

@@ -1,6 +1,6 @@
 //! What a machine decides, one event after the other: whom it fences, what it claims, hands over and reports.
 
-use crate::{Action, Board, Claimed, Config, Event, Held, Machine, Opened, Reply, Seen, ShardRow, Statement, WriterRow};
+use crate::{Action, Board, Claimed, Config, Event, Held, Machine, Opened, Reply, Role, Seen, ShardRow, Statement, WriterRow};
 
 const LEASE: u64 = 5_000;
 
@@ -11,7 +11,8 @@ struct Driver {
 }
 
 fn row(writer: u64, sequence: u64) -> WriterRow {
-    WriterRow { writer, version: 1, lease: LEASE, is_ready: true, seen: Seen { sequence, session: 1 }, is_fenced: false }
+    let seen = Seen { sequence, session: 1 };
+    WriterRow { writer, version: 1, lease: LEASE, is_ready: true, is_server: true, seen, is_fenced: false }
 }
 
 fn shards(owner: impl Fn(u32) -> Option<u64>) -> Vec<ShardRow> {
@@ -49,6 +50,19 @@ impl Driver {
             driver.meet(Event::Restored(held(shard, term)));
         }
         driver
+    }
+
+    /// A writer with an open session that owns nothing.
+    fn in_role(role: Role) -> Self {
+        let mut driver = Driver { machine: Machine::new(Config { role, ..Config::new(7, 20, LEASE) }), now: 1_000 };
+        driver.meet(Event::Connected);
+        driver.reply(1, Reply::Opened(Opened::Session { sequence: 0, shards: vec![] }));
+        driver
+    }
+
+    /// It sees a board on which the other writer and these shards are.
+    fn beside(&mut self, other: WriterRow, shards: Vec<ShardRow>) -> Vec<Action> {
+        self.after(500, Event::Board(Board { writers: vec![row(7, 0), other], shards }))
     }
 
     fn meet(&mut self, event: Event) -> Vec<Action> {
@@ -267,6 +281,47 @@ fn a_leaving_writer_hands_over_at_once_and_claims_no_more() {
     assert!(matches!(statements(&actions)[..], [Statement::Beat { ready: false, .. }]));
     driver.settle(actions);
     assert_eq!(stopped(&driver.after(500, unbalanced(0..20))).len(), 8);
+}
+
+/// A console took its part of the shards from the servers, and nobody could call it.
+#[test]
+fn a_script_owns_shards_only_while_no_server_wants_them() {
+    for role in [Role::Script, Role::Idle] {
+        let mut driver = Driver::in_role(role);
+        let actions = driver.beside(row(8, 3), shards(|_| None));
+        assert_eq!(statements(&actions), Vec::<&Statement>::new(), "{role:?} beside a server");
+        let actions = driver.beside(WriterRow { is_fenced: true, ..row(8, 3) }, shards(|_| None));
+        let actions = driver.settle(actions);
+        let claims_all = |statement: &&Statement| matches!(statement, Statement::Claim { shards, .. } if shards.len() == 20);
+        assert!(statements(&actions).iter().any(claims_all), "{role:?} alone");
+        let is_ready = statements(&actions).iter().any(|statement| matches!(statement, Statement::Beat { ready: true, .. }));
+        assert_eq!(is_ready, role == Role::Script, "{role:?}");
+        for (shard, term) in (0..20).zip(1..) {
+            driver.meet(Event::Restored(held(shard, term)));
+        }
+        let actions = driver.beside(row(9, 3), shards(|_| Some(7)));
+        assert_eq!(stopped(&actions).len(), 8, "{role:?} beside a server again");
+    }
+}
+
+#[test]
+fn scripts_without_a_server_share_the_shards_until_one_ends_its_loop() {
+    let mut driver = Driver::in_role(Role::Script);
+    let script = WriterRow { is_server: false, ..row(8, 3) };
+    let actions = driver.beside(script.clone(), shards(|_| None));
+    let [Statement::Claim { shards: claimed, .. }] = statements(&actions)[..] else { panic!("{actions:?}") };
+    let claimed = claimed.clone();
+    assert_eq!(claimed.len(), 10);
+    driver.settle(actions);
+    for (shard, term) in claimed.iter().copied().zip(1..) {
+        driver.meet(Event::Restored(held(shard, term)));
+    }
+    let owners = || shards(|shard| Some(if claimed.contains(&shard) { 7 } else { 8 }));
+    assert_eq!(stopped(&driver.beside(script.clone(), owners())), []);
+    let actions = driver.meet(Event::Role(Role::Idle));
+    assert!(matches!(statements(&actions)[..], [Statement::Beat { ready: false, .. }]), "{actions:?}");
+    driver.settle(actions);
+    assert_eq!(stopped(&driver.beside(script, owners())).len(), 8);
 }
 
 #[test]

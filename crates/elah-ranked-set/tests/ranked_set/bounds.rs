@@ -59,6 +59,28 @@ fn a_full_set_still_takes_scores() {
     assert!(set.submit(b"d", &[1], Operator::Best, Style::Ordinal).is_ok());
 }
 
+/// Two decisions for the last place are both stored before one is placed. A set that refused the second could not be
+/// loaded again.
+#[test]
+fn what_was_decided_and_stored_is_placed_and_loaded() {
+    let mut set = set();
+    for name in [b"a", b"b"] {
+        set.submit(name, &[1], Operator::Best, Style::Ordinal).expect("room");
+    }
+    let decisions = [b"c", b"d"].map(|name| (name, set.decide(name, &[1], Operator::Best).expect("room").expect("it is new")));
+    for (name, standing) in decisions {
+        set.place(name, standing, Style::Ordinal).expect("it is stored");
+    }
+    let rows = [b"a", b"b", b"c", b"d"].map(|name| set.row(b"", name, &set.standing(name).expect("it is there")));
+    let loaded = RankedSet::load(set.order().clone(), 3, b"", |stem, take| {
+        assert!(rows.iter().all(|(key, value)| key.starts_with(stem) && take(key, value)));
+        Ok::<(), Error>(())
+    });
+    let mut loaded = loaded.expect("a set");
+    assert_eq!(loaded.len(), 4);
+    assert_eq!(loaded.submit(b"e", &[1], Operator::Best, Style::Ordinal), Err(Error::Full { members: 4 }));
+}
+
 /// The last of many submissions does not fit, so none of them happens.
 #[test]
 fn many_submissions_are_all_or_nothing() {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elah_clients::sql::Settings;
-use elah_cluster_postgres::{Cluster, Options};
-use magnus::{Error, Module, Object, RHash, RModule, Ruby, TryConvert, Value, function, method};
+use elah_cluster_postgres::{Cluster, Options, Role};
+use magnus::{Error, Module, Object, RHash, RModule, Ruby, Symbol, TryConvert, Value, function, method};
 
 use crate::clients::sql::read_bounds;
 use crate::concurrency::wait::suspend;
@@ -43,9 +43,14 @@ impl RubyCluster {
         Ok(RubyCluster { cluster: Arc::new(Cluster::new(options)), node })
     }
 
-    /// Takes part from now on. Processes of other machines call this one at `address`.
-    fn join(ruby: &Ruby, cluster: &Self, address: String) -> Result<(), Error> {
-        cluster.cluster.join(address).map_err(|error| {
+    /// Takes part from now on, as `:server`, `:script` or `:idle`. Processes of other machines call this one at `address`.
+    fn join(ruby: &Ruby, cluster: &Self, address: String, role: Symbol) -> Result<(), Error> {
+        let role = match &*role.name()? {
+            "server" => Role::Server,
+            "script" => Role::Script,
+            _ => Role::Idle,
+        };
+        cluster.cluster.join(address, role).map_err(|error| {
             Error::new(errors::class(ruby, "Store::CannotOpen"), format!("The cluster's thread does not start: {error}."))
         })
     }
@@ -156,7 +161,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubyCluster>(ruby, clients, "Cluster")?;
     class.define_singleton_method("open", function!(RubyCluster::open, 3))?;
-    class.define_method("join", method!(RubyCluster::join, 1))?;
+    class.define_method("join", method!(RubyCluster::join, 2))?;
     class.define_method("writer", method!(RubyCluster::writer, 0))?;
     class.define_method("version", method!(RubyCluster::version, 0))?;
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;

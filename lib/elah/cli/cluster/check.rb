@@ -25,7 +25,7 @@ module Elah
             "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."
         }.freeze
         NAME = "SELECT name::text FROM elah_cluster"
-        PROCESSES = "SELECT writer, node, address FROM elah_writers WHERE NOT fenced ORDER BY node, started"
+        PROCESSES = "SELECT writer, node, address FROM elah_writers WHERE serves AND NOT fenced ORDER BY node, started"
         # A call with no effect: no events of broadcasts.
         NOTHING = [nil, false, []].freeze
         CALL_SECONDS = 5

@@ -44,6 +44,10 @@ module Elah
           Shards.of("#{store.dir}\0#{name}", NUMBERS)
         end
 
+        # @param identities [Array<String>]
+        # @return [Boolean] whether a hand-over of this process waits for one of these entities
+        def leaving?(identities) = collections.each_value.any? { |collection| collection.leaving?(identities) }
+
         # @return [Integer] number of entities of all classes in this process's memory
         def entities_in_memory = collections.each_value.sum(&:size)
 

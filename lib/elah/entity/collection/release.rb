@@ -6,6 +6,11 @@ module Elah
       # Hands shards over: running calls end, their writes are stored, and new calls go to the next owner.
       # @api private
       module Release
+        # @api private
+        # @param identities [Array<String>]
+        # @return [Boolean] whether one of these entities still runs a call although its shard is handed over
+        def leaving?(identities) = @leaving.each_value.any? { |activation| activation.runner && identities.include?(activation.identity) }
+
         private
 
         # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has

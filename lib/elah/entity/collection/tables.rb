@@ -24,14 +24,6 @@ module Elah
         def timers_number = once_number + 1
 
         # @api private
-        # @return [Elah::Store::Table]
-        def once_table = @once_table ||= @store.table("entity-once:#{@name}")
-
-        # @api private
-        # @return [Elah::Store::Table]
-        def timers_table = @timers_table ||= @store.table("entity-timers:#{@name}")
-
-        # @api private
         # @return [String] what the keys of an entity's rows begin with
         def prefix_of(key) = [shard_of(key), key.bytesize, key].pack("nCa*")
 

@@ -42,16 +42,23 @@ module Elah
           @placement = Placement::Clustered.new(@native, **own.slice(:node, :shards, :socket))
         end
 
-        # Takes part from now on.
+        # Takes part from now on. A process of a server wants shards, a script with a loop only while no server does. A process whose loop has
+        # ended, or that has none, gives them to whoever wants some, since nobody can call it.
         #
         # @param event_loop [Elah::EventLoop, nil] in which shards are handed over in order
         # @param peers [Entity::Peers, nil] who takes calls of others
         def join(event_loop, peers)
           @introduced = nil unless peers.equal?(@peers)
           @peers = peers
-          @native.join(peers&.address.to_s)
+          @native.join(peers&.address.to_s, role_in(event_loop))
           introduce
-          @placement.serve_releases(event_loop) if event_loop
+          return unless event_loop
+
+          @placement.serve_releases(event_loop)
+          return if @event_loop.equal?(event_loop)
+
+          @event_loop = event_loop
+          event_loop.at_end { event_loop.at_end { rest } } # after the blocks that store what calls have left in memory
         end
 
         # Sends the number of this writer to callers over the network, and again when the process continues as another writer.
@@ -59,7 +66,7 @@ module Elah
           return if @introduced == @native.writer
 
           @introduced = @native.writer
-          @peers.identify(@cluster, @introduced) if @peers&.address
+          @peers&.identify(@cluster, @introduced)
         end
 
         # @return [String, nil] why the database accepts nothing at the moment
@@ -81,6 +88,17 @@ module Elah
         def self.folder(config) = File.join(RunDir.base(config.run_dir), "cluster")
 
         private
+
+        def role_in(event_loop)
+          return :idle unless event_loop
+
+          event_loop.server? ? :server : :script
+        end
+
+        def rest
+          @native.join("", :idle) unless @event_loop.server?
+          @event_loop = nil
+        end
 
         # What to change in the options of the machines, when members have changed.
         def look_at_members

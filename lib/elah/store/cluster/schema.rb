@@ -53,6 +53,7 @@ module Elah
             socket text NOT NULL,
             version int NOT NULL,
             lease_ms bigint NOT NULL,
+            serves bool NOT NULL DEFAULT false,
             ready bool NOT NULL DEFAULT false,
             draining bool NOT NULL DEFAULT false,
             sequence bigint NOT NULL DEFAULT 0,

@@ -49,7 +49,8 @@ impl Rows {
 
     /// Rows to read while the caller's stack holds the table.
     pub(super) fn to_read(ruby: &Ruby, table: Value, prefix: RString) -> Result<Self, Error> {
-        if <&RubyTable>::try_convert(table).is_ok() || !table.respond_to("range", false)? {
+        let is_native = <&RubyTable>::try_convert(table).is_ok() || index::native(ruby, &table).is_ok();
+        if is_native || !table.respond_to("range", false)? {
             return Self::new(ruby, table, prefix);
         }
         let key = with_bytes(prefix, Key::new).map_err(|error| raised(ruby, &error))?;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use magnus::value::ReprValue;
-use magnus::{Error, Fixnum, Module, Object, RModule, RString, Ruby, TryConvert, Value, function, method};
+use magnus::{Error, Fixnum, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
 use super::state::{EntityState, RubyState};
 use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
+use crate::store::table::{entries, range};
 use crate::store::{ttl, with_bytes};
 
 /// `Elah::Shards::Index`, to recognise its instances quickly.
@@ -82,6 +83,16 @@ impl RubyIndex {
         let key = with_bytes(key, <[u8]>::to_vec);
         index.entity.read(ruby, index.table, &key)
     }
+
+    fn get_at_once(ruby: &Ruby, index: &Self, key: RString) -> Result<Value, Error> {
+        let key = with_bytes(key, <[u8]>::to_vec);
+        index.entity.read_at_once(ruby, index.table, &key)
+    }
+
+    fn range(ruby: &Ruby, index: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+        let range = range(conditions, limit, is_reverse)?;
+        entries(ruby, index.entity.range(ruby, index.table, range)?)
+    }
 }
 
 /// The index in a Ruby value.
@@ -128,5 +139,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("put_joined", method!(RubyIndex::put_joined, -1))?;
     class.define_method("delete", method!(RubyIndex::delete, 1))?;
     class.define_method("get", method!(RubyIndex::get, 1))?;
+    class.define_method("get_at_once", method!(RubyIndex::get_at_once, 1))?;
+    class.define_method("range_native", method!(RubyIndex::range, 3))?;
     Ok(())
 }

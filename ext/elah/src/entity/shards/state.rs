@@ -59,6 +59,11 @@ impl EntityState {
     /// Reads a key of a table, including the writes of the running call.
     pub(super) fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
         self.catch_up(ruby)?;
+        self.read_at_once(ruby, table, key)
+    }
+
+    /// As `read`, but the writes of earlier calls may be missing, if they are not in the store yet.
+    pub(super) fn read_at_once(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
         let mut is_at_once = true;
         let now = read_string(ruby, |buffer| {
             self.commits.get_now(table, key, &self.gathered(), buffer).unwrap_or_else(|| {
@@ -75,7 +80,7 @@ impl EntityState {
     }
 
     /// A range of a table, including the writes of the running call.
-    fn range(&self, ruby: &Ruby, table: u8, range: Range) -> Result<Vec<Entry>, Error> {
+    pub(super) fn range(&self, ruby: &Ruby, table: u8, range: Range) -> Result<Vec<Entry>, Error> {
         self.catch_up(ruby)?;
         let gathered = self.gathered().clone();
         self.rows(ruby, table, range, &gathered)
