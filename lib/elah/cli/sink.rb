@@ -135,9 +135,19 @@ module Elah
 
         # The same sink, to put events of these sizes into its journal. The command does not know the bounds that the app has given it.
         def with_room(sink, sizes)
+          check_user(sink)
           bytes_max, journal_bytes_max = %i[sink_event_bytes_max sink_journal_bytes_max].map { |name| Options.fetch(name, source: name).range.end }
           bytes = [Elah.config.sink_event_bytes_max, *sizes.max].max
           sink(sink.name, event_bytes_max: [bytes, bytes_max].min, journal_bytes_max: journal_bytes_max)
+        end
+
+        # The server could not open the files that root creates here.
+        def check_user(sink)
+          owner = File.stat(sink.folder).uid
+          return if owner.zero? || !Process.euid.zero?
+
+          raise Error, "The folder #{sink.folder} belongs to the user #{owner}, whose server could not open the files that root creates there: run " \
+                       "the command as that user, for example with `sudo -u '##{owner}'`."
         end
 
         def known

@@ -2,8 +2,9 @@
 
 require "support/sink_case"
 require "elah/cli"
+require "etc"
 
-# `elah sink replay` and `elah sink salvage` beside an app that gives its sink other bounds.
+# `elah sink replay` and `elah sink salvage` beside an app that gives its sink other bounds, or runs as another user.
 class SinkCommandTest < SinkCase
   LARGE = 2 * 1024**2
   ROOMY = { event_bytes_max: 8 * 1024**2 - 1 }.freeze
@@ -77,6 +78,25 @@ class SinkCommandTest < SinkCase
     assert small.flush
     assert_equal %w[a], seen
     assert_equal [2, 1, 0, 1], account(small)
+  end
+
+  # The server could not open the files of root: the letters were withdrawn, and never delivered.
+  def test_the_command_does_not_create_files_of_root_in_the_folder_of_another_user
+    skip "needs root" unless Process.uid.zero?
+    events = orders { |_| raise "no" }
+    events << "a"
+    assert events.flush
+    events.close
+    user = Etc.getpwnam("nobody").uid
+    FileUtils.chown_R(user, nil, events.folder)
+    files = Dir.glob("**/*", base: events.folder)
+    %w[replay salvage].each do |action|
+      status, _, err = elah("sink", action, "orders")
+      assert_equal 1, status
+      assert_includes err, "belongs to the user #{user}"
+    end
+    assert_equal files, Dir.glob("**/*", base: events.folder)
+    assert_equal 0, elah("sink", "status").first
   end
 
   # The segment was as large as the event, without room for its record.
