@@ -75,7 +75,7 @@ module Elah
     #
     # @param name [String, Symbol] name of its folder below that of `data`; letters, digits, `.`, `-` and `_`
     # @param to [#deliver] a destination, unless there is a block. Its method `parked`, if any, receives dead letters once they are stored
-    # @param deliver [Boolean] whether this process delivers. If false, other processes deliver its events, and it needs no destination
+    # @param deliver [Boolean] if false, it needs no destination: another process delivers the events once this one has closed the sink, or has ended
     # @param folder [String, nil] the folder to use instead of `sinks/NAME` in the folder of `data`
     # @param clock [Elah::Store::Clock, nil] clock for the time of acceptance; nil uses the system's
     # @param random [#rand] source of the random time between attempts

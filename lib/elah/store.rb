@@ -147,7 +147,10 @@ module Elah
       # @param data [String] the data folder
       # @return [String] what tells the store from others, also when the data folder was moved or restored elsewhere
       # @api private
-      def identity_of(dir, data) = Text.of_bytes(dir.b.delete_prefix("#{data}/".b))
+      def identity_of(dir, data)
+        data = File.realpath(data) if File.exist?(data)
+        Text.of_bytes(dir.b.delete_prefix("#{data}/".b))
+      end
 
       # @return [Array<Elah::Store::Cluster>] those that this process has open
       # @api private

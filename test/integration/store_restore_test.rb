@@ -182,6 +182,15 @@ class StoreRestoreTest < BackupCase
     assert_equal %w[numbers], Dir.children(path("r"))
   end
 
+  # It was "not empty": the file system has made a folder in it.
+  def test_a_backup_is_restored_to_a_new_volume
+    fill
+    succeed("backup", path("b"))
+    FileUtils.mkdir_p(path("r/lost+found"))
+    succeed("restore", path("b"), data: path("r"))
+    assert_equal %w[lost+found numbers], Dir.children(path("r")).sort
+  end
+
   # A script could open a store in the folder meanwhile, which the restore removed when it failed at its end.
   def test_no_store_is_opened_in_a_folder_into_which_a_restore_runs
     fill

@@ -277,7 +277,8 @@ impl SinkLog {
         source.read(&self.dir, records_max, bytes_max)
     }
 
-    /// The events accepted since the last call, by stream and minute, and the place up to which they are counted.
+    /// Counts of accepted events by stream and minute, and the place up to which they count. Each call returns the part after that
+    /// of the last call, of bounded size. Once all events are counted, the place is that after the last record.
     pub fn take_tally(&self) -> (Position, Vec<Tallied>) {
         self.shared.lock().take_tally()
     }

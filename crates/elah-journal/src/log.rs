@@ -140,8 +140,9 @@ impl Log {
         let expected = Expected { from: offset(progress.released), to: offset(progress.counted) };
         let tally = &mut self.tally;
         let recovered = recovery::recover(&self.dir, number, expected, (self.options.boot, later), |end, record| {
-            if Position::new(number, end) > progress.counted {
-                tally.add(&record.stream, record.accepted_ms);
+            let end = Position::new(number, end);
+            if end > progress.counted {
+                tally.add(end, &record.stream, record.accepted_ms);
             }
         })?;
         self.damages.extend(recovered.damage);
@@ -186,7 +187,7 @@ impl Log {
         record::write(&mut active.map[at..at + bytes as usize], accepted_ms, &id, kind, stream, payload);
         active.end += bytes;
         self.end = Position::new(active.segment.number, active.end);
-        self.tally.add(stream, accepted_ms);
+        self.tally.add(self.end, stream, accepted_ms);
         Ok(self.end)
     }
 
@@ -279,7 +280,7 @@ impl Log {
     }
 
     pub(super) fn take_tally(&mut self) -> (Position, Vec<Tallied>) {
-        (self.end, self.tally.take())
+        self.tally.take(self.end)
     }
 
     /// The numbers of the segments that are no longer needed, and the waiters whose events are released.

@@ -1,8 +1,15 @@
-//! Counts of events by stream and minute, cheap if the next event has the stream and minute of the last one.
+//! Counts of events by stream and minute, cheap if the next event has the stream and minute of the last one. They come in parts,
+//! one for each stretch of the journal, so that the ledger can store each part in one transaction.
+
+use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 
+use super::Position;
+
 const MINUTE_MS: u64 = 60_000;
+/// The most rows of a part.
+pub(super) const ROWS_MAX: usize = 5000;
 
 /// The number of events of a stream in one minute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +26,13 @@ pub struct Tallied {
 pub(super) struct Tally {
     last: Option<Tallied>,
     others: HashMap<(Vec<u8>, u64), u64>,
+    /// The full parts, each with the place after its last event.
+    full: VecDeque<(Position, Vec<Tallied>)>,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, stream: &[u8], accepted_ms: u64) {
+    /// Counts the event that ends at `end`.
+    pub(super) fn add(&mut self, end: Position, stream: &[u8], accepted_ms: u64) {
         let minute = accepted_ms / MINUTE_MS;
         match &mut self.last {
             Some(last) if last.minute == minute && last.stream == stream => last.events += 1,
@@ -30,6 +40,10 @@ impl Tally {
                 let new = Tallied { stream: stream.to_vec(), minute, events: 1 };
                 self.put_aside();
                 self.last = Some(new);
+                if self.others.len() + 1 >= ROWS_MAX {
+                    let part = self.take_rows();
+                    self.full.push_back((end, part));
+                }
             }
         }
     }
@@ -40,7 +54,12 @@ impl Tally {
         }
     }
 
-    pub(super) fn take(&mut self) -> Vec<Tallied> {
+    /// The oldest part and the place after its last event. For the last part, which is not full, that is `end`.
+    pub(super) fn take(&mut self, end: Position) -> (Position, Vec<Tallied>) {
+        self.full.pop_front().unwrap_or_else(|| (end, self.take_rows()))
+    }
+
+    fn take_rows(&mut self) -> Vec<Tallied> {
         self.put_aside();
         self.others.drain().map(|((stream, minute), events)| Tallied { stream, minute, events }).collect()
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use super::tally::ROWS_MAX;
 use super::*;
 
 struct Folder(PathBuf);
@@ -104,6 +105,26 @@ fn an_opening_finds_what_the_last_one_left() {
     assert_eq!(tally, [Tallied { stream: b"s".to_vec(), minute: 2, events: 1 }]);
     append(&log, "3").expect("has room");
     assert_eq!(everything(&log, first), ["2", "3"]);
+}
+
+/// The ledger stores each part in one transaction. All counts together were too many for one after an outage with many streams.
+#[test]
+fn counts_come_in_parts_that_continue_after_the_last_one() {
+    let folder = Folder::new();
+    let roomy = Options { segment_bytes: 1 << 20, ..options() };
+    let open = |progress| SinkLog::open(&folder.0, progress, roomy.clone()).expect("opens").expect("is free");
+    let log = open(Progress::default());
+    let mut ends = Vec::new();
+    for n in 0..=ROWS_MAX {
+        ends.push(log.append(None, None, format!("s{n}").as_bytes(), Kind::Json, b"1").expect("has room"));
+    }
+    let (counted, rows) = log.take_tally();
+    assert_eq!((counted, rows.len()), (ends[ROWS_MAX - 1], ROWS_MAX));
+    drop(log);
+    let log = open(Progress { released: Position::default(), counted });
+    let last = Tallied { stream: format!("s{ROWS_MAX}").into_bytes(), minute: 2, events: 1 };
+    assert_eq!(log.take_tally(), (ends[ROWS_MAX], vec![last]));
+    assert_eq!(log.take_tally(), (ends[ROWS_MAX], vec![]));
 }
 
 #[test]

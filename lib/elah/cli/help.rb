@@ -45,8 +45,8 @@ module Elah
                elah sink discard NAME ID...          deletes these dead letters; --all deletes all
                elah sink salvage NAME                recovers events from damaged files into the journal
 
-        Sinks are below the folder of --data. The server may run or not. It delivers replayed and recovered events within `sink_adopt_seconds`, or
-        when it starts.
+        Sinks are below the folder of --data. Run it as the user of the server, which may run or not. The server delivers replayed and recovered
+        events within `sink_adopt_seconds`, or when it starts.
       TEXT
       CLUSTER = <<~TEXT
         Usage: elah cluster status [--json]     shows processes, machines and their shards

@@ -82,7 +82,8 @@ module Elah
         def check_dead(sink, ids) = ids.each { |id| letter(sink, id) }
 
         def replay(sink, ids, _all, out)
-          check_dead(sink, ids)
+          letters = ids.empty? ? enum_for(:each_letter, sink) : ids.map { |id| letter(sink, id) }
+          sink = with_room(sink, letters.map { |letter| letter.bytes.bytesize })
           replayed = sink.replay(ids.empty? ? nil : ids)
           out.puts "Put #{count(replayed, 'event')} into the journal again."
         ensure
@@ -90,6 +91,8 @@ module Elah
         end
 
         def salvage(sink, _ids, _all, out)
+          files = Dir.glob("journal-*/*.{log,damaged}", base: sink.folder).map { |path| File.join(sink.folder, path) }
+          sink = with_room(sink, files.map { |file| File.size?(file).to_i })
           outcome = sink.salvage
           outcome.findings.each do |finding|
             next out.puts "#{finding.path}: skipped: #{finding.reason}" if finding.reason
@@ -124,10 +127,27 @@ module Elah
         def parent = File.join(Elah.config.data, "sinks")
 
         # Opens a sink without delivery.
-        def sink(name)
+        def sink(name, **bounds)
           folder = File.join(parent, name)
           File.directory?(folder) or raise OptionError, "No sink #{name} in #{parent}. Sinks: #{known.empty? ? 'none' : known.join(', ')}."
-          Elah::Sink.new(name, folder: folder, deliver: false)
+          Elah::Sink.new(name, folder: folder, deliver: false, **bounds)
+        end
+
+        # The same sink, to put events of these sizes into its journal. The command does not know the bounds that the app has given it.
+        def with_room(sink, sizes)
+          check_user(sink)
+          bytes_max, journal_bytes_max = %i[sink_event_bytes_max sink_journal_bytes_max].map { |name| Options.fetch(name, source: name).range.end }
+          bytes = [Elah.config.sink_event_bytes_max, *sizes.max].max
+          sink(sink.name, event_bytes_max: [bytes, bytes_max].min, journal_bytes_max: journal_bytes_max)
+        end
+
+        # The server could not open the files that root creates here.
+        def check_user(sink)
+          owner = File.stat(sink.folder).uid
+          return if owner.zero? || !Process.euid.zero?
+
+          raise Error, "The folder #{sink.folder} belongs to the user #{owner}, whose server could not open the files that root creates there: run " \
+                       "the command as that user, for example with `sudo -u '##{owner}'`."
         end
 
         def known

@@ -10,7 +10,9 @@ module Elah
       SEGMENT_BYTES_MAX = 8 * 1024**2
       SEGMENTS_MIN = 4
       PAGE_BYTES = 4096
-      private_constant :SEGMENT_BYTES_MAX, :SEGMENTS_MIN, :PAGE_BYTES
+      # More than the header of a segment, and what a record has beside its event.
+      OVERHEAD_BYTES = 512
+      private_constant :SEGMENT_BYTES_MAX, :SEGMENTS_MIN, :PAGE_BYTES, :OVERHEAD_BYTES
 
       OPTIONS.each { |option| attr_reader option.to_s.delete_prefix("sink_") }
 
@@ -43,7 +45,8 @@ module Elah
       # Sixteen segments, unless they would be too large to create at once, or too small for an event.
       def divide_journal
         wanted = [@journal_bytes_max / 16, SEGMENT_BYTES_MAX].min
-        @segment_bytes = [wanted, @event_bytes_max + PAGE_BYTES].max / PAGE_BYTES * PAGE_BYTES
+        needed = (@event_bytes_max + OVERHEAD_BYTES + PAGE_BYTES - 1)
+        @segment_bytes = [wanted, needed].max / PAGE_BYTES * PAGE_BYTES
         return if @journal_bytes_max / @segment_bytes >= SEGMENTS_MIN
 
         raise OptionError, "journal_bytes_max must be at least #{SEGMENTS_MIN * @segment_bytes} bytes while event_bytes_max is " \

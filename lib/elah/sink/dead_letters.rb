@@ -18,37 +18,44 @@ module Elah
       # @return [Integer] how many
       # @raise [Full] when the journal has no room for more
       def replay(ids = nil)
-        alone do
-          each_page(ids) do |letters|
-            last = letters.map { |letter| append(letter) }.last
-            journal.wait_synced(last)
-          end
-        end
+        alone { pages(ids).sum { |letters| put_back(letters) } }
       end
 
       # Deletes dead letters; they no longer count as accepted.
       #
       # @param ids [Array<String>, nil] nil means all current letters
       # @return [Integer] how many
-      def discard(ids = nil) = each_page(ids)
-
-      private
-
-      def append(letter)
-        journal.append_record(letter.json?, letter.bytes, letter.stream, letter.raw_id, letter.accepted_ms)
-      end
-
-      # Withdraws the letters page by page, each page after the block.
-      def each_page(ids)
-        pages = ids ? [ids.map { |id| Id.raw(id) }.uniq.filter_map { |id| ledger.dead_letter(id) }].reject(&:empty?) : all_pages
-        pages.sum do |letters|
-          yield letters if block_given?
+      def discard(ids = nil)
+        pages(ids).sum do |letters|
           ledger.withdraw(letters)
           letters.size
         end
       end
 
-      def all_pages
+      private
+
+      # Letters that are in the journal again are withdrawn, even if there is no room for the next one.
+      def put_back(letters)
+        last = nil
+        returned = []
+        letters.each do |letter|
+          last = append(letter)
+          returned << letter
+        end
+        letters.size
+      ensure
+        journal.wait_synced(last) if last
+        ledger.withdraw(returned)
+      end
+
+      def append(letter)
+        journal.append_record(letter.json?, letter.bytes, letter.stream, letter.raw_id, letter.accepted_ms)
+      end
+
+      # @return [Array<Array<DeadLetter>>] the letters, as many at once as a transaction of the ledger can withdraw
+      def pages(ids)
+        return ids.map { |id| Id.raw(id) }.uniq.filter_map { |id| ledger.dead_letter(id) }.each_slice(PAGE_LETTERS).to_a if ids
+
         pages = []
         while (page = ledger.dead_letters(after: pages.last&.last&.raw_id, limit: PAGE_LETTERS)).any?
           pages << page

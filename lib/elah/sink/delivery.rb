@@ -37,12 +37,7 @@ module Elah
       #
       # @raise [Damaged] when the journal must be opened again
       def run
-        position = @journal.released
-        loop do
-          following = until_possible { deliver_in_budget(position) }
-          wait_after(position) if following == position
-          position = following
-        end
+        loop { wait_for_more unless until_possible { deliver_in_budget } }
       rescue Closed
         nil
       end
@@ -51,10 +46,7 @@ module Elah
       #
       # @raise [StandardError] when the ledger or the journal fails
       def run_to_the_end
-        position = @journal.released
-        while (following = deliver_in_budget(position)) != position
-          position = following
-        end
+        nil while deliver_in_budget
       rescue Closed
         nil
       end
@@ -73,14 +65,14 @@ module Elah
 
       # A batch that fails for an unknown reason is delivered event by event, to find the one that causes it.
       #
-      # @return [Integer] the position after the batch; `position` when there is nothing to deliver
-      def deliver_in_budget(position)
-        @budget.run(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
+      # @return [Boolean] whether there was something to deliver
+      def deliver_in_budget
+        @budget.run(Elah.current_loop.current_task) { deliver(@bounds.batch_events_max) }
       rescue *ENDING
         raise
       rescue StandardError => e
         told(e) unless @health.stuck?
-        deliver_alone(position)
+        deliver_alone
       end
 
       def told(error)
@@ -89,33 +81,45 @@ module Elah
       end
 
       # An event that cannot be processed becomes a dead letter, so that later events are delivered.
-      def deliver_alone(position)
-        deliver_after(position, 1)
+      def deliver_alone
+        deliver(1)
       rescue *ENDING
         raise
       rescue StandardError => e
-        following, rows = read_after(position, 1)
-        events = rows.map { |row| Event.new(*row) }
-        finish(position, following, events, events.map { |event| [event, Text.of_exception(e)] })
+        position, following, events = read(1)
+        finish(position, following, events, events.to_h { |event| [event, Text.of_exception(e)] })
+        true
       end
 
-      def deliver_after(position, events_max)
+      def deliver(events_max)
+        position, following, events = read(events_max)
+        finish(position, following, events, @attempts.deliver(events).to_h) if events.any?
+        events.any?
+      end
+
+      # @return [Array] where the batch begins and ends, and its events
+      def read(events_max)
+        position = @journal.released
         following, rows = read_after(position, events_max)
-        return position if rows.empty?
-
-        events = rows.map { |row| Event.new(*row) }
-        finish(position, following, events, @attempts.deliver(events))
+        [position, following, rows.map { |row| Event.new(*row) }]
       end
 
-      # @param refused [Array<Array(Event, String)>] the events that become dead letters, each with the reason
+      # @param refused [Hash{Event=>String}] the events that become dead letters, each with the reason; others have no effect
       def finish(position, following, events, refused)
-        dead = refused.map { |event, reason| DeadLetter.of(event, reason, @journal.now_ms) }
+        parked, delivered = refused.empty? ? [[], events] : events.partition { |event| refused.key?(event) }
+        dead = parked.map { |event| DeadLetter.of(event, refused[event], @journal.now_ms) }
         wait_for_room(dead.size)
-        settle(position, following, events, dead)
+        settle(position, following, delivered, dead)
+        until_stored { @ledger.aggregate_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
         @health.settled
         @parked.call(dead, @journal, position, following) if dead.any?
         @journal.release(following)
-        following
+      rescue Store::TooLarge # more streams, minutes or dead letters than fit into a transaction of the ledger
+        raise if events.one?
+
+        middle, rows = read_after(position, events.size / 2)
+        finish(position, middle, events.first(rows.size), refused)
+        finish(middle, following, events.drop(rows.size), refused)
       end
 
       def read_after(position, events_max)
@@ -126,8 +130,8 @@ module Elah
         retry
       end
 
-      def wait_after(position)
-        @journal.wait_appended(position)
+      def wait_for_more
+        @journal.wait_appended(@journal.released)
         @pause.call(@bounds.linger_seconds) if @bounds.linger_seconds.positive?
       end
 
@@ -140,15 +144,22 @@ module Elah
         end
       end
 
-      def settle(position, following, events, dead)
-        ids = dead.map(&:raw_id)
-        delivered = ids.empty? ? events : events.reject { |event| ids.include?(event.raw_id) }
+      # Counts accepted events at least up to the end of the batch. After an outage they can be too many for the transaction of the batch, so each
+      # part that ends before it has one of its own.
+      def settle(position, following, delivered, dead)
         count_accepted
+        while @counted < following
+          store_settled(position, position)
+          count_accepted
+        end
+        store_settled(position, following, delivered, dead)
+      end
+
+      def store_settled(position, following, delivered = [], dead = [])
         until_stored do
           @ledger.settle(@name, position, [following, @counted], accepted: @uncounted, delivered: delivered, dead: dead)
         end
         @uncounted = []
-        until_stored { @ledger.aggregate_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
       end
 
       def until_stored
@@ -159,9 +170,9 @@ module Elah
         retry
       end
 
+      # A part that could not be stored comes first.
       def count_accepted
-        @counted, tally = @journal.take_tally
-        @uncounted.concat(tally)
+        @counted, @uncounted = @journal.take_tally if @uncounted.empty?
       end
     end
   end

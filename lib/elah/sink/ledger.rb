@@ -10,8 +10,9 @@ module Elah
       # The key under which minutes older than those kept are added up.
       EARLIER = 0
       HORIZON = "horizon"
-      SUMMED_AT_ONCE = 500
-      private_constant :HORIZON, :SUMMED_AT_ONCE
+      # Rows of a transaction, if all of them need not change at once.
+      ROWS_AT_ONCE = 500
+      private_constant :HORIZON, :ROWS_AT_ONCE
 
       # One consistent read of all counters.
       Reading = Struct.new(:sums, :progress, :horizon)
@@ -49,6 +50,7 @@ module Elah
       # @param dead [Array<DeadLetter>]
       # @return [void]
       # @raise [Closed] when another process has settled the batch, because this one no longer owns the journal
+      # @raise [Store::TooLarge] when a transaction cannot hold as many rows and letters
       def settle(journal, from, progress, accepted:, delivered:, dead:)
         @store.transaction do |tx|
           settled = tx.get(@positions, journal)&.unpack1("Q>") || 0
@@ -72,19 +74,22 @@ module Elah
         return if minute <= @summed
 
         @summed = minute
-        nil until @store.transaction { |tx| aggregate_some(tx, minute) } < SUMMED_AT_ONCE
+        nil until @store.transaction { |tx| aggregate_some(tx, minute) } < ROWS_AT_ONCE
       end
 
-      # Subtracts lost events from the accepted ones: events that are neither delivered, queued nor dead.
+      # Subtracts lost events from the accepted ones: events that are neither delivered, queued nor dead. After an interruption the rest is still
+      # missing.
       #
       # @param missing [Hash{Array(String, Integer)=>Integer}] their number, by stream and minute
       # @return [void]
       def write_off(missing)
-        @store.transaction do |tx|
-          sums = zeros
-          horizon = horizon(tx)
-          missing.each { |(stream, minute), events| sums[key(stream, minute, horizon)][0] -= events }
-          add(tx, sums)
+        missing.each_slice(ROWS_AT_ONCE) do |rows|
+          @store.transaction do |tx|
+            sums = zeros
+            horizon = horizon(tx)
+            rows.each { |(stream, minute), events| sums[key(stream, minute, horizon)][0] -= events }
+            add(tx, sums)
+          end
         end
       end
 
@@ -163,7 +168,7 @@ module Elah
       end
 
       def aggregate_some(tx, minute)
-        old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: SUMMED_AT_ONCE)
+        old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: ROWS_AT_ONCE)
         sums = zeros
         old.each do |key, value|
           earlier = [EARLIER].pack("N") + key.byteslice(4..)

@@ -59,6 +59,16 @@ class EntityOnceTest < EntityCase
     replacing(Elah, :config, -> { folder }) { assert_equal File.basename(@timed.dir), @timed.identity }
   end
 
+  # As behind Capistrano's `current`. The store had its whole path, so references of before a move were not found.
+  def test_the_store_is_the_same_behind_a_symbolic_link
+    link = "#{@timed.dir}.link"
+    File.symlink(File.dirname(@timed.dir), link)
+    folder = Struct.new(:data).new(link)
+    replacing(Elah, :config, -> { folder }) { assert_equal File.basename(@timed.dir), @timed.identity }
+  ensure
+    File.delete(link)
+  end
+
   def test_a_repeated_call_returns_the_stored_result_and_does_not_run
     first = till.once("k").take({ "a" => [1, :b, nil, 2.5, "text"] })
     assert_equal({ "a" => [1, :b, nil, 2.5, "text"] }, first)

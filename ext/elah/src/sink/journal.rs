@@ -265,7 +265,7 @@ impl RubyJournal {
         Ok(result)
     }
 
-    /// `[position, [[stream, minute, events], ...]]`: the events accepted since the last call.
+    /// `[position, [[stream, minute, events], ...]]`: counts of accepted events from the place of the last call up to `position`.
     fn take_tally(ruby: &Ruby, journal: &Self) -> Result<RArray, Error> {
         let (position, tallied) = journal.log.take_tally();
         let rows = ruby.ary_new_capa(tallied.len());

@@ -117,7 +117,7 @@ module Elah
             place = File.realpath(folder)
             return [] if outer.include?(place)
 
-            Dir.children(folder).reject { |name| name == FILE_SYSTEM }.flat_map do |name|
+            children(folder).flat_map do |name|
               path = File.join(folder.b, name.b)
               next (File.file?(path) ? [Text.of_bytes(name)] : []) unless File.directory?(path)
 
@@ -128,6 +128,9 @@ module Elah
           rescue Errno::EACCES
             raise Failed, "The folder #{Text.printable(folder)} may not be read: run the command as the user of the server."
           end
+
+          # @return [Array<String>] names of the files and folders in it, except for that of the file system
+          def children(folder) = Dir.children(folder) - [FILE_SYSTEM]
 
           def empty?(path) = File.directory?(path) && Dir.empty?(path)
 

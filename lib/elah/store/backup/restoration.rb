@@ -9,7 +9,7 @@ module Elah
       # its files are moved to their places. Its manifest names them, so that the next restore can undo one that was killed meanwhile.
       class Restoration
         # @param source [FolderSource, TarSource]
-        # @param data [String] a folder that is missing or empty
+        # @param data [String] a folder that is missing or empty, but for the `lost+found` of a file system
         # @return [Report]
         # @raise [Failed] when the backup is not whole, or the folder not empty; nothing of it is left
         def self.run(source, data) = new(data).run(source)
@@ -26,7 +26,7 @@ module Elah
         def run(source)
           existing = Dir.exist?(@data)
           undo_interrupted
-          others = existing ? Dir.children(@data) - [UNFINISHED_RESTORE] : []
+          others = existing ? Folders.children(@data) - [UNFINISHED_RESTORE] : []
           raise Failed, "#{@data} is not empty: a backup is restored into an empty folder only." if others.any?
 
           lock = Folders.stage(@staging) or raise_running
@@ -51,7 +51,7 @@ module Elah
           return if Backup.unmoved(@data).empty?
 
           lock = Folders.lock(@checked) or raise_running
-          undo if (Dir.children(@data) - [CHECKED_RESTORE] - names_of_backup).empty?
+          undo if (Folders.children(@data) - [CHECKED_RESTORE] - names_of_backup).empty?
         ensure
           lock&.close
         end
