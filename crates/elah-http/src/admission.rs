@@ -270,7 +270,7 @@ impl Admission {
         queue.pop_front().map(|(id, _)| id)
     }
 
-    /// The running requests that are past their deadline and have not begun a response. Each is reported once.
+    /// The admitted requests, begun or not, that are past their deadline and have no response. Each is reported once.
     pub(crate) fn take_overdue(&self, now_ms: u64) -> Vec<RequestId> {
         let mut overdue = Vec::new();
         for (key, entry) in self.entries.borrow().iter() {
