@@ -1,14 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "../config/options/environment"
 require_relative "../native"
 require_relative "held_stop"
 
 module Elah
   # The restart of a server: after a trial run in another process, the server process executes its command line again with new code and
-  # configuration. It keeps its listening sockets, its workers and its process ID.
+  # configuration. It keeps its listening sockets, its workers, its process ID and the variables with which it was started.
   class Restart
     # The command line of this process, from before the app can set a process title, which takes its place.
     COMMAND = File.binread("/proc/self/cmdline").split("\0", -1)[0...-1].freeze
+
+    # The variables of this process, from before the app and Elah can set any. Those of a loaded app would override the config file.
+    VARIABLES = Options::Environment.lasting.freeze
 
     # The key of the state of a trial run.
     TRIAL = "trial"
@@ -25,7 +29,7 @@ module Elah
     # Options that the next image keeps when its code does not load.
     KEPT_OPTIONS = %i[bind pidfile log_level drain_seconds boot_seconds hang_seconds handover_seconds].freeze
 
-    private_constant :COMMAND, :KEPT_OPTIONS
+    private_constant :COMMAND, :KEPT_OPTIONS, :VARIABLES
 
     # @param status [Process::Status, nil] of a trial run
     # @return [Boolean] whether it succeeded
@@ -128,7 +132,7 @@ module Elah
       left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
-      exec(Options::Environment.restart(JSON.generate(left)), *COMMAND, chdir: @folder, **kept)
+      exec(variables(JSON.generate(left)), *COMMAND, chdir: @folder, unsetenv_others: true, **kept)
     ensure
       @is_going = false
       File.write(@rack_pid_file, Process.pid) if deleted
@@ -138,6 +142,10 @@ module Elah
 
     def options_for_next
       values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
+    # @param state [String]
+    # @return [Hash{String=>String}] all variables of the next image, or of a trial run
+    def variables(state) = VARIABLES.merge(HeldStop::RESTART => state)
+
       values.merge(bind: values[:bind].map(&:to_s))
     end
 
@@ -159,7 +167,7 @@ module Elah
     def remove(file) = File.exist?(file) && File.delete(file)
 
     def spawn_trial(state, arguments, log)
-      Process.spawn(Options::Environment.restart(state), *COMMAND, *arguments, chdir: @folder)
+      Process.spawn(variables(state), *COMMAND, *arguments, chdir: @folder, unsetenv_others: true)
     rescue SystemCallError => e
       log.error("The trial process cannot be started: #{e.message}. Its command is #{Restart.command}, in #{@folder}")
       nil
