@@ -87,6 +87,21 @@ class SystemdTest < Minitest::Test
   # What a manager does: descriptors from 3 on, and variables that name the process.
   STARTER = <<~'RUBY'
     require "socket"
+  # Nobody sent a signal while the next image loaded the app, so the manager killed the server with its workers.
+  [1, 2].each do |workers|
+    define_method(:"test_the_manager_waits_longer_while_#{workers}_loads_the_app") do
+      with_manager do |name, manager|
+        env = { "NOTIFY_SOCKET" => name, "WATCHDOG_USEC" => "400000" }
+        supervised(workers: workers, boot_seconds: 70, env: env) do |server|
+          said(manager, "READY=1")
+          server.signal(:HUP)
+          said(manager, "WATCHDOG_USEC=70400000")
+          assert_includes said(manager, "WATCHDOG_USEC=400000"), "WATCHDOG=1"
+        end
+      end
+    end
+  end
+
     listener = TCPServer.new("127.0.0.1", 0)
     $stderr.puts "given #{listener.addr[1]}"
     $stderr.flush

@@ -129,6 +129,7 @@ module Elah
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
       HeldStop.hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
+      Systemd.new.loading(Elah.config.boot_seconds)
       left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
