@@ -66,8 +66,8 @@ module Elah
     # @return [Boolean] whether this process is a trial run
     def trial? = @state.key?(TRIAL)
 
-    # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, and
-    #   `frees_ports`, whether its exit frees them
+    # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, `frees_ports`,
+    #   whether its exit frees them, and `scoreboard`, the path of that which the next image would use
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
 
     # @return [Boolean] whether the previous image left workers
@@ -81,11 +81,12 @@ module Elah
     # @param sockets [Elah::Sockets]
     # @param log [Elah::Log] gets the reason why it cannot be started
     # @param frees_ports [Boolean] whether no other process listens on them
+    # @param scoreboard [String, nil] path of the scoreboard that the workers keep
     # @yieldparam pid [Integer]
     # @yieldreturn [Boolean] whether it succeeded
     # @return [Boolean, nil]
-    def possible?(sockets, log, frees_ports:)
-      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports } })
+    def possible?(sockets, log, frees_ports:, scoreboard: nil)
+      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard } })
       with_own_pid_file do |arguments|
         pid = spawn_trial(state, arguments, log)
         pid && yield(pid)
@@ -128,8 +129,8 @@ module Elah
       # A signal that arrives before the next image handles it would end the process.
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
       HeldStop.hold
-      kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
       Systemd.new.loading(Elah.config.boot_seconds)
+      kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
       left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
@@ -141,12 +142,12 @@ module Elah
 
     private
 
-    def options_for_next
-      values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
     # @param state [String]
     # @return [Hash{String=>String}] all variables of the next image, or of a trial run
     def variables(state) = VARIABLES.merge(HeldStop::RESTART => state)
 
+    def options_for_next
+      values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
       values.merge(bind: values[:bind].map(&:to_s))
     end
 
