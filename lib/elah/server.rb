@@ -97,18 +97,17 @@ module Elah
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
-      supervisor_link = SingleProcess.new(@config, @log)
-      run_until_drained(worker, supervisor_link)
+      run_until_drained(worker, SingleProcess.new(@config, @log))
       @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
-    ensure
-      supervisor_link&.remove
     end
 
-    # A restart does not depend on the requests that its drain abandons.
+    # A restart does not depend on the requests that its drain abandons. It removes the run folder, because a fork of the app may hold the lock in it.
     def run_until_drained(worker, supervisor_link)
       worker.run(@sockets, supervisor_link)
     rescue SystemExit, Cancelled
       raise unless @restart.due?
+    ensure
+      supervisor_link.remove
     end
   end
 end
