@@ -57,14 +57,16 @@ module Elah
     # @return [String]
     def inspect = "#<#{self.class} #{@pid ? "running, #{@config.workers} workers, on" : 'for'} #{@config.bind.map(&:to_s).join(', ')}>"
 
-    # Runs the steps of a start that may fail, for a trial run: compiles the API and binds new addresses. Closes everything again, and exits with
-    # {Restart::PASSED_STATUS}.
+    # Runs the steps of a start that may fail, for a trial run: compiles the API, opens the scoreboard, whose layout differs between versions of Elah,
+    # and binds new addresses. Closes everything again, and exits with {Restart::PASSED_STATUS}.
     #
     # @raise [Elah::Error]
     # @api private
     def try
       @app.compile! if @app.respond_to?(:compile!)
-      Sockets.try(@config.bind.map(&:to_s), **Restart.current.trial)
+      scoreboard, others = Restart.current.trial.then { |trial| [trial[:scoreboard], trial.except(:scoreboard)] }
+      Scoreboard.open(scoreboard) if scoreboard
+      Sockets.try(@config.bind.map(&:to_s), **others)
       Restart.current.leave_trial(Restart::PASSED_STATUS)
     end
 
@@ -95,18 +97,17 @@ module Elah
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
-      supervisor_link = SingleProcess.new(@config, @log)
-      run_until_drained(worker, supervisor_link)
+      run_until_drained(worker, SingleProcess.new(@config, @log))
       @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
-    ensure
-      supervisor_link&.remove
     end
 
-    # A restart does not depend on the requests that its drain abandons.
+    # A restart does not depend on the requests that its drain abandons. It removes the run folder, because a fork of the app may hold the lock in it.
     def run_until_drained(worker, supervisor_link)
       worker.run(@sockets, supervisor_link)
     rescue SystemExit, Cancelled
       raise unless @restart.due?
+    ensure
+      supervisor_link.remove
     end
   end
 end

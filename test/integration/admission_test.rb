@@ -62,6 +62,33 @@ class AdmissionTest < Minitest::Test
     end
   end
 
+  # The 504 of a request whose turn had not come was sent, and then its handler ran, without a deadline.
+  def test_a_request_whose_deadline_passes_before_its_turn_never_runs
+    app = <<~RUBY
+      BEGUN = []
+      api = Class.new(Elah::API) do
+        get("/begun") { BEGUN.size.to_s }
+        get("/compute") do
+          BEGUN << Process.clock_gettime(Process::CLOCK_MONOTONIC)
+          nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < BEGUN.last + 1.2
+          "computed"
+        end
+      end
+      run api
+    RUBY
+    ElahServer.start(app, request_seconds: 1) do |server|
+      clients = Array.new(6) { server.connect.tap { |client| client.get("/begun") } }
+      server.signal(:STOP)
+      clients.each { |client| client.write("GET /compute HTTP/1.1\r\nHost: a\r\n\r\n") }
+      server.signal(:CONT) # so that all of them come in at once
+      statuses = clients.map { |client| client.read_answer.status }.tally
+      assert_operator statuses.fetch(504, 0), :>=, 3
+      assert_equal statuses.fetch(200, 0), server.get("/begun").body.to_i
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   def test_connections_beyond_the_bound_wait_until_one_closes
     start(connections_max: 2) do |server|
       first = HttpClient.new(server.url)

@@ -255,6 +255,16 @@ class DoctorTest < Minitest::Test
     assert_equal 2, doctor("--jsn").status
   end
 
+  # The app was loaded in development: other pools, other gems, and other code than the server runs.
+  def test_the_app_is_loaded_in_the_environment_of_the_server
+    app("warn ENV['RACK_ENV']\n#{HELLO}")
+    write("config/elah.rb", "environment 'staging'")
+    env = { "RACK_ENV" => nil }
+    assert_equal "staging\n", doctor(env: env).err
+    assert_equal "production\n", doctor("-e", "production", env: env).err
+    assert_equal "staging\n", Open3.capture3(env, EXECUTABLE, "routes", chdir: @folder)[1]
+  end
+
   # The rest is looked at all the same.
   def test_an_app_that_cannot_be_loaded
     { "raise 'boom'" => "RuntimeError: boom. Correct #{@folder}/app.rb:1;",

@@ -46,6 +46,16 @@ class HttpSlowClientsTest < Minitest::Test
     end
   end
 
+  # The server's first read cuts the last head, and it reads no further while a request runs: that was a 408.
+  def test_a_pipelined_head_has_its_time_once_the_server_waits_for_it
+    serve do |server|
+      server.connect do |client|
+        client.write(get(target: "/sleep?2") + get("X: #{'x' * 1950}") * 5)
+        assert_equal [200] * 6, Array.new(6) { client.read_answer.status }
+      end
+    end
+  end
+
   def test_a_stalled_body_is_answered_408
     serve do |server|
       closing_after(1) { assert_refused 408, "body_timeout", collected(server, post("Content-Length: 5", body: "hel")) }

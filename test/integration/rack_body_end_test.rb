@@ -83,6 +83,21 @@ class RackBodyEndTest < Minitest::Test
     end
   end
 
+  # hyper reads no body beyond its content-length. That was taken for a client that leaves: the rest of the body did
+  # not run.
+  def test_a_body_that_goes_on_after_its_last_byte_comes_to_its_end
+    server.connect do |client|
+      assert_equal "sized", client.get("/finished_sized").body
+      server.connect do |other|
+        other.write("GET /waits HTTP/1.1\r\nHost: a\r\n\r\n").read_head
+        other.socket.setsockopt(Socket::Option.linger(true, 0)) # so that the close is a reset
+      end
+      wait_until("the bodies of clients that have gone are cancelled") { closes("waits") == 1 }
+      get("go_on")
+      wait_until { finished("finished_sized") == [true, "NilClass"] }
+    end
+  end
+
   def test_callables_after_a_file
     assert_equal 300_000, get("finished_file").body.bytesize
     wait_until { finished("finished_file") == [[200, "NilClass"]] }

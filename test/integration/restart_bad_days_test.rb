@@ -32,6 +32,20 @@ class RestartBadDaysTest < Minitest::Test
     run Api
   RUBY
 
+  # As for a later version of Elah, with another layout: the next image raised, and the server ended.
+  def test_a_scoreboard_that_the_new_code_cannot_read_is_not_restarted_to
+    supervised do |server|
+      pids = worker_pids(server)
+      path = run_dir(server).scoreboard_path
+      mark = File.binread(path, 8)
+      File.binwrite(path, "ELAHBRD?", 0)
+      server.signal(:HUP)
+      server.wait_for(/it is no scoreboard of this version of Elah.*The trial process failed/m)
+      File.binwrite(path, mark, 0)
+      assert_equal [pids, "hello"], [worker_pids(server), server.get("/").body]
+    end
+  end
+
   # The server exited with status 75, so that one client could make an outage of each restart.
   def test_one_process_restarts_although_a_request_waits_longer_than_its_drain
     with_request_during_restart("/long", drain_seconds: 0.5) do |server, client|

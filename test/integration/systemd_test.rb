@@ -64,11 +64,40 @@ class SystemdTest < Minitest::Test
     end
   end
 
+  # The manager heard nothing of it, and its reload ended with its time limit.
+  def test_one_process_whose_restart_fails_is_over_too
+    with_manager do |name, manager|
+      app = "raise 'no new code' if Elah::Restart.current.trial?\n#{File.read(APP)}"
+      ElahServer.start(app, env: { "NOTIFY_SOCKET" => name }) do |server|
+        said(manager, "READY=1")
+        server.signal(:HUP)
+        said(manager, "RELOADING=1")
+        said(manager, "READY=1")
+        assert_equal "hello", server.get("/").body
+      end
+    end
+  end
+
   def test_it_gives_signs_of_life_while_the_workers_live
     with_manager do |name, manager|
       supervised(hang_seconds: 2, env: { "NOTIFY_SOCKET" => name, "WATCHDOG_USEC" => "400000" }) do |server|
         3.times { said(manager, "WATCHDOG=1") }
         assert_equal "hello", server.get("/").body
+      end
+    end
+  end
+
+  # Nobody sent a signal while the next image loaded the app, so the manager killed the server with its workers.
+  [1, 2].each do |workers|
+    define_method(:"test_the_manager_waits_longer_while_#{workers}_loads_the_app") do
+      with_manager do |name, manager|
+        env = { "NOTIFY_SOCKET" => name, "WATCHDOG_USEC" => "400000" }
+        supervised(workers: workers, boot_seconds: 70, env: env) do |server|
+          said(manager, "READY=1")
+          server.signal(:HUP)
+          said(manager, "WATCHDOG_USEC=70400000")
+          assert_includes said(manager, "WATCHDOG_USEC=400000"), "WATCHDOG=1"
+        end
       end
     end
   end

@@ -11,6 +11,9 @@ class CliTest < Minitest::Test
   EXECUTABLE = File.expand_path("../../exe/elah", __dir__)
   STACKS = %w[RUBY_FIBER_VM_STACK_SIZE RUBY_FIBER_MACHINE_STACK_SIZE MALLOC_ARENA_MAX].freeze
 
+  def setup = @environment = ENV["RACK_ENV"]
+  def teardown = ENV["RACK_ENV"] = @environment # which a command that loads an app sets
+
   def elah(*argv)
     out = StringIO.new
     err = StringIO.new

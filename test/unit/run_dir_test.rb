@@ -64,6 +64,19 @@ class RunDirTest < Minitest::Test
     end
   end
 
+  # Of two containers with one run_dir, in which both servers are process 1, the second start removed the folder of the
+  # first.
+  def test_the_folder_of_a_living_server_with_the_same_process_id_stays
+    with_base do |base|
+      Dir.mkdir(base, 0o700)
+      held = Elah::RunDir.new(leave_behind(base, Process.pid))
+      held.hold
+      error = assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }
+      assert_match(/same process ID uses .*Set another/, error.message)
+      assert_path_exists held.scoreboard_path
+    end
+  end
+
   def test_it_finds_the_servers_that_live
     with_base do |base|
       Dir.mkdir(base, 0o700)

@@ -63,9 +63,19 @@ pub(crate) struct Admission {
     taken_over: Cell<usize>,
     /// Admitted, but not yet picked up by the worker.
     ready: RefCell<VecDeque<RequestId>>,
-    /// Waiting for a fiber, with the time at which each began to wait.
-    queue: RefCell<VecDeque<(RequestId, u64)>>,
+    /// Waiting for a fiber.
+    queue: Queue,
     gates: Gates,
+}
+
+/// Requests in line, each with the time at which it began to wait.
+type Queue = RefCell<VecDeque<(RequestId, u64)>>;
+
+fn remove_from(queue: &Queue, id: RequestId) {
+    let mut queue = queue.borrow_mut();
+    if let Some(place) = queue.iter().position(|(waiting, _)| *waiting == id) {
+        queue.remove(place);
+    }
 }
 
 /// A request that waited too long: its ID, the wait in milliseconds and what it waited for.
@@ -161,6 +171,10 @@ impl Admission {
         let Some(stage) = self.entry(id, |entry| entry.stage) else { return false };
         if stage != Stage::Running {
             let Some(entry) = self.remove(id) else { return false };
+            match entry.gate.filter(|_| stage == Stage::AtGate) {
+                Some(gate) => self.gates.get(gate).leave_queue(id),
+                None => remove_from(&self.queue, id),
+            }
             self.leave_gate(&entry, limits, now_ms);
             return true;
         }
@@ -214,7 +228,6 @@ impl Admission {
         gate.leave();
         while let Some(id) = gate.next() {
             let mut entries = self.entries.borrow_mut();
-            // Requests whose clients have disconnected are still in line.
             let Some(entry) = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial) else { continue };
             gate.pass();
             if self.running.get() < limits.fibers_max {
@@ -237,12 +250,10 @@ impl Admission {
     }
 
     fn promote(&self) {
-        while let Some((id, _)) = self.queue.borrow_mut().pop_front() {
-            let mut entries = self.entries.borrow_mut();
-            let Some(entry) = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial) else { continue };
+        let Some((id, _)) = self.queue.borrow_mut().pop_front() else { return };
+        if let Some(entry) = self.entries.borrow_mut().get_mut(id.key as usize) {
             entry.stage = Stage::Running;
             self.run(id);
-            return;
         }
     }
 
@@ -270,7 +281,7 @@ impl Admission {
         queue.pop_front().map(|(id, _)| id)
     }
 
-    /// The running requests that are past their deadline and have not begun a response. Each is reported once.
+    /// The admitted requests, begun or not, that are past their deadline and have no response. Each is reported once.
     pub(crate) fn take_overdue(&self, now_ms: u64) -> Vec<RequestId> {
         let mut overdue = Vec::new();
         for (key, entry) in self.entries.borrow().iter() {

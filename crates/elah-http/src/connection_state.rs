@@ -31,7 +31,8 @@ pub(crate) struct ConnectionState {
     /// Request heads that were passed to hyper.
     heads: Cell<u64>,
     phase: Cell<Phase>,
-    /// When the unfinished head began; 0 when there is none.
+    /// Since when the server waits for the rest of an unfinished head; 0 when it does not. It does not read while an earlier
+    /// request runs, and the rest may be in the kernel by then.
     head_since_ms: Cell<u64>,
     /// Since when the connection waits for bytes; 0 when it does not.
     read_wait_since_ms: Cell<u64>,
@@ -102,16 +103,14 @@ impl ConnectionState {
     }
 
     /// Records the guard's position in the stream after `heads` request heads.
-    pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
+    pub(crate) fn note_progress(&self, phase: Phase, heads: u64) {
         self.phase.set(phase);
         let is_new = self.heads.replace(heads) != heads;
         if is_new {
             self.body_wait.set((0, 0));
         }
-        if phase != Phase::InHead {
+        if is_new || phase != Phase::InHead {
             self.head_since_ms.set(0);
-        } else if is_new || self.head_since_ms.get() == 0 {
-            self.head_since_ms.set(now_ms);
         }
     }
 
@@ -128,6 +127,9 @@ impl ConnectionState {
     pub(crate) fn note_read_wait(&self, now_ms: u64) {
         if self.read_wait_since_ms.get() == 0 {
             self.read_wait_since_ms.set(now_ms);
+        }
+        if self.phase.get() == Phase::InHead && self.head_since_ms.get() == 0 {
+            self.head_since_ms.set(now_ms);
         }
     }
 

@@ -86,7 +86,7 @@ impl GuardedSocket {
     }
 
     fn note_progress(&self) {
-        self.state.note_progress(self.guard.phase(), self.guard.messages(), self.shared.clock.now_ms());
+        self.state.note_progress(self.guard.phase(), self.guard.messages());
     }
 
     /// What hyper reads in place of a refused message: the end of the stream. A refused body ends at once, so that the refusal is

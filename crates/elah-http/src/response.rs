@@ -141,8 +141,8 @@ impl Response {
     }
 
     pub(crate) fn streamed(status: u16, headers: Headers, stream: Rc<StreamState>) -> Option<Self> {
-        let bytes = headers.map.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        let body = ResponseBody::Stream(StreamBody { stream, bytes });
+        stream.announce(headers.map.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()));
+        let body = ResponseBody::Stream(StreamBody { stream });
         Some(Response { status: final_status(status)?, headers: headers.map, body })
     }
 
@@ -182,8 +182,6 @@ pub(crate) enum ResponseBody {
 #[derive(Debug)]
 pub(crate) struct StreamBody {
     stream: Rc<StreamState>,
-    /// The length that the application's content-length header promises.
-    bytes: Option<u64>,
 }
 
 impl ResponseBody {
@@ -265,7 +263,7 @@ impl Body for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            ResponseBody::Stream(StreamBody { bytes, .. }) => bytes.map_or_else(SizeHint::default, SizeHint::with_exact),
+            ResponseBody::Stream(body) => body.stream.bytes_left().map_or_else(SizeHint::default, SizeHint::with_exact),
             whole => whole.length().map_or_else(SizeHint::default, SizeHint::with_exact),
         }
     }

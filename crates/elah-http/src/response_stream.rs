@@ -19,6 +19,8 @@ pub(crate) struct StreamState {
     chunks: RefCell<VecDeque<Bytes>>,
     buffered_bytes: Cell<usize>,
     buffer_bytes_max: usize,
+    /// Bytes of the announced length that the connection has not taken; `None` without an announced length.
+    bytes_left: Cell<Option<u64>>,
     end: Cell<End>,
     reader: RefCell<Option<Waker>>,
     reader_is_gone: Cell<bool>,
@@ -74,6 +76,7 @@ impl StreamState {
             chunks: RefCell::new(VecDeque::new()),
             buffered_bytes: Cell::new(0),
             buffer_bytes_max,
+            bytes_left: Cell::new(None),
             end: Cell::new(End::Open),
             reader: RefCell::new(None),
             reader_is_gone: Cell::new(false),
@@ -82,6 +85,15 @@ impl StreamState {
             was_delivered: Cell::new(false),
             end_wait,
         }
+    }
+
+    /// Announces the length of the response.
+    pub(crate) fn announce(&self, bytes: Option<u64>) {
+        self.bytes_left.set(bytes);
+    }
+
+    pub(crate) fn bytes_left(&self) -> Option<u64> {
+        self.bytes_left.get()
     }
 
     /// Accepts the whole piece or nothing of it. The connection takes a long one in parts, and what it has not taken counts.
@@ -102,7 +114,7 @@ impl StreamState {
     /// Accepts a piece, however much the client has unread. False if it has disconnected.
     pub(crate) fn push(&self, chunk: Bytes) -> bool {
         if self.reader_is_gone.get() || self.end.get() != End::Open {
-            return false;
+            return self.was_delivered.get() && chunk.is_empty();
         }
         if !chunk.is_empty() {
             self.buffered_bytes.set(self.buffered_bytes.get() + chunk.len());
@@ -134,9 +146,12 @@ impl StreamState {
         }
     }
 
+    /// The connection reads no more: it is closed, or has the end of the response, or its last announced byte, after which the
+    /// handler may still be running.
     pub(crate) fn reader_left(&self) {
         self.reader_is_gone.set(true);
-        self.was_delivered.set(self.end.get() == End::Complete && self.chunks.borrow().is_empty());
+        let has_all = self.end.get() == End::Complete && self.chunks.borrow().is_empty();
+        self.was_delivered.set(has_all || self.bytes_left.get() == Some(0));
         self.chunks.borrow_mut().clear();
         self.wake_writers();
         for id in self.end_watchers.take() {
@@ -155,7 +170,7 @@ impl StreamState {
 
     /// True if the handler has not ended the response and the client has disconnected.
     pub(crate) fn is_unread(&self) -> bool {
-        self.end.get() == End::Open && self.reader_is_gone.get()
+        self.end.get() == End::Open && self.reader_is_gone.get() && !self.was_delivered.get()
     }
 
     pub(crate) fn is_reader_gone(&self) -> bool {
@@ -166,6 +181,7 @@ impl StreamState {
         let chunk = self.chunks.borrow_mut().pop_front();
         if let Some(chunk) = chunk {
             self.buffered_bytes.set(self.buffered_bytes.get() - chunk.len());
+            self.bytes_left.set(self.bytes_left.get().map(|left| left.saturating_sub(chunk.len() as u64)));
             if self.has_room() {
                 self.wake_writers();
             }

@@ -22,7 +22,7 @@ use crate::reply::{Reply, ReplySlot};
 use crate::request_body::{self, RequestBody};
 use crate::response::ResponseBody;
 use crate::router::{Match, Resolution};
-use crate::shared::Shared;
+use crate::shared::{Cancelled, Shared};
 
 /// What hyper calls for each request of a connection.
 pub(crate) struct ExchangeService {
@@ -194,7 +194,7 @@ impl Drop for ExchangeFuture {
             let was_waiting = exchange.reply.is_waiting();
             exchange.reply.close();
             if was_waiting {
-                self.shared.client_gone(*id);
+                self.shared.give_up(*id, Cancelled::Gone);
             }
         }
     }

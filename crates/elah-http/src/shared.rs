@@ -191,14 +191,17 @@ impl Shared {
         Ok(id)
     }
 
-    /// The connection of `id` broke. A request that has not started is dropped; a running handler is cancelled.
-    pub(crate) fn client_gone(&self, id: RequestId) {
-        if !self.admission.abandon_waiting(id, &self.limits, self.clock.now_ms()) && self.admission.is_served(id) {
-            self.cancel(id, Cancelled::Gone);
+    /// Nobody waits for the handler of `id` any more. A request that has not started is dropped; a running handler is cancelled.
+    /// Returns whether it was dropped.
+    pub(crate) fn give_up(&self, id: RequestId, reason: Cancelled) -> bool {
+        let is_dropped = self.admission.abandon_waiting(id, &self.limits, self.clock.now_ms());
+        if !is_dropped && self.admission.is_served(id) {
+            self.cancel(id, reason);
         }
         if self.admission.has_ready() {
             self.local_waker.wake_iteration();
         }
+        is_dropped
     }
 
     /// Cancels the handler of a request.
@@ -263,8 +266,9 @@ impl Shared {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
             let response = self.problem_response(self.request_id(id).as_deref(), &problem);
-            if self.admission.get(id).is_some_and(|exchange| exchange.respond(response)) {
-                self.cancel(id, Cancelled::Overdue);
+            let has_responded = self.admission.get(id).is_some_and(|exchange| exchange.respond(response));
+            if has_responded && self.give_up(id, Cancelled::Overdue) {
+                self.metrics.refused();
             }
         }
         self.ticks.set(self.ticks.get().wrapping_add(1));

@@ -72,6 +72,7 @@ module Elah
         def load(arguments, path)
           Dir.mktmpdir("elah-doctor") do |folder|
             Elah.config = arguments.config(data: folder, without: [:cluster])
+            Options::Environment.announce(Elah.config)
             app = aside { AppFile.load(path) }
             app.compile! if app.respond_to?(:compile!)
             [app, []]

@@ -62,6 +62,7 @@ module Elah
       def self.load(arguments)
         Dir.mktmpdir("elah-routes") do |folder|
           Elah.config = arguments.config(data: folder, without: [:cluster])
+          Options::Environment.announce(Elah.config)
           AppFile.load(arguments.file)
         end
       end

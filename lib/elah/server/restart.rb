@@ -1,14 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "../config/options/environment"
 require_relative "../native"
 require_relative "held_stop"
 
 module Elah
   # The restart of a server: after a trial run in another process, the server process executes its command line again with new code and
-  # configuration. It keeps its listening sockets, its workers and its process ID.
+  # configuration. It keeps its listening sockets, its workers, its process ID and the variables with which it was started.
   class Restart
     # The command line of this process, from before the app can set a process title, which takes its place.
     COMMAND = File.binread("/proc/self/cmdline").split("\0", -1)[0...-1].freeze
+
+    # The variables of this process, from before the app and Elah can set any. Those of a loaded app would override the config file.
+    VARIABLES = Options::Environment.lasting.freeze
 
     # The key of the state of a trial run.
     TRIAL = "trial"
@@ -25,7 +29,7 @@ module Elah
     # Options that the next image keeps when its code does not load.
     KEPT_OPTIONS = %i[bind pidfile log_level drain_seconds boot_seconds hang_seconds handover_seconds].freeze
 
-    private_constant :COMMAND, :KEPT_OPTIONS
+    private_constant :COMMAND, :KEPT_OPTIONS, :VARIABLES
 
     # @param status [Process::Status, nil] of a trial run
     # @return [Boolean] whether it succeeded
@@ -62,8 +66,8 @@ module Elah
     # @return [Boolean] whether this process is a trial run
     def trial? = @state.key?(TRIAL)
 
-    # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, and
-    #   `frees_ports`, whether its exit frees them
+    # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, `frees_ports`,
+    #   whether its exit frees them, and `scoreboard`, the path of that which the next image would use
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
 
     # @return [Boolean] whether the previous image left workers
@@ -77,11 +81,12 @@ module Elah
     # @param sockets [Elah::Sockets]
     # @param log [Elah::Log] gets the reason why it cannot be started
     # @param frees_ports [Boolean] whether no other process listens on them
+    # @param scoreboard [String, nil] path of the scoreboard that the workers keep
     # @yieldparam pid [Integer]
     # @yieldreturn [Boolean] whether it succeeded
     # @return [Boolean, nil]
-    def possible?(sockets, log, frees_ports:)
-      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports } })
+    def possible?(sockets, log, frees_ports:, scoreboard: nil)
+      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard } })
       with_own_pid_file do |arguments|
         pid = spawn_trial(state, arguments, log)
         pid && yield(pid)
@@ -124,17 +129,22 @@ module Elah
       # A signal that arrives before the next image handles it would end the process.
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
       HeldStop.hold
+      Systemd.new.loading(Elah.config.boot_seconds)
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
       left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
-      exec(Options::Environment.restart(JSON.generate(left)), *COMMAND, chdir: @folder, **kept)
+      exec(variables(JSON.generate(left)), *COMMAND, chdir: @folder, unsetenv_others: true, **kept)
     ensure
       @is_going = false
       File.write(@rack_pid_file, Process.pid) if deleted
     end
 
     private
+
+    # @param state [String]
+    # @return [Hash{String=>String}] all variables of the next image, or of a trial run
+    def variables(state) = VARIABLES.merge(HeldStop::RESTART => state)
 
     def options_for_next
       values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
@@ -159,7 +169,7 @@ module Elah
     def remove(file) = File.exist?(file) && File.delete(file)
 
     def spawn_trial(state, arguments, log)
-      Process.spawn(Options::Environment.restart(state), *COMMAND, *arguments, chdir: @folder)
+      Process.spawn(variables(state), *COMMAND, *arguments, chdir: @folder, unsetenv_others: true)
     rescue SystemCallError => e
       log.error("The trial process cannot be started: #{e.message}. Its command is #{Restart.command}, in #{@folder}")
       nil

@@ -27,16 +27,12 @@ module Elah
       #
       # @param configured [String, nil] the option `run_dir`
       # @return [Elah::RunDir]
-      # @raise [Elah::RunDirError] when the folder cannot be created, or other users may write there
+      # @raise [Elah::RunDirError] when the folder cannot be created, other users may write there, or a server with the same process ID uses it
       def make(configured)
         base = base(configured)
         make_private(base)
         remove_stale(base)
-        path = File.join(base, Process.pid.to_s)
-        new(path).tap do |dir|
-          dir.remove # of a dead process with the same ID
-          Dir.mkdir(path, 0o700)
-        end
+        new(File.join(base, Process.pid.to_s)).tap(&:claim)
       rescue SystemCallError => e
         raise RunDirError, "Cannot use the run folder #{base}: #{e.message}. Set another with --run-dir."
       end
@@ -94,6 +90,16 @@ module Elah
       File.read(addresses_path)
     rescue SystemCallError
       nil
+    end
+
+    # Creates the folder, in place of that of a dead process with the same ID.
+    #
+    # @raise [Elah::RunDirError] when a server uses it, which then runs in another container
+    def claim
+      raise RunDirError, "A server with the same process ID uses the run folder #{@path}. Set another with --run-dir." if in_use?
+
+      remove
+      Dir.mkdir(@path, 0o700)
     end
 
     # Stores the addresses of the server for readers of the scoreboard. Ignores a full disk, which must not stop the server.

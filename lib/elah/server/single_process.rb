@@ -51,12 +51,18 @@ module Elah
       @systemd.ready
     end
 
+    # Records that the server may restart.
+    def restarting = @systemd.reloading
+
+    # Records that the server does not restart.
+    def continuing = @systemd.ready
+
     # Records that the server drains.
     #
     # @param is_restarting [Boolean]
     def draining(is_restarting)
       state(:draining)
-      is_restarting ? @systemd.reloading : @systemd.stopping
+      @systemd.stopping unless is_restarting
     end
 
     # Removes the scoreboard.

@@ -34,20 +34,27 @@ module Elah
     # The server begins to restart.
     def reloading = notify("RELOADING=1", "MONOTONIC_USEC=#{Process.clock_gettime(Process::CLOCK_MONOTONIC, :microsecond)}")
 
+    # The process executes its next image, which sends no watchdog signal before it has loaded the app: the manager waits longer for the next one.
+    #
+    # @param seconds [Numeric] that the app may take
+    def loading(seconds) = @watchdog_seconds && notify("WATCHDOG=1", interval(@watchdog_seconds + seconds))
+
     # The server begins to stop.
     def stopping = notify("STOPPING=1", "STATUS=Draining")
 
-    # Sends the watchdog signal at half of the manager's interval, if the block is true.
+    # Sends the watchdog signal at half of the manager's interval, if the block is true. It ends the longer wait of {#loading}.
     #
     # @param now [Float] seconds of the monotonic clock
     def watchdog(now)
       return unless @watchdog_seconds && now >= @next_watchdog && yield
 
       @next_watchdog = now + @watchdog_seconds / 2
-      notify("WATCHDOG=1")
+      notify("WATCHDOG=1", interval(@watchdog_seconds))
     end
 
     private
+
+    def interval(seconds) = "WATCHDOG_USEC=#{(seconds * 1_000_000).round}"
 
     # Ignores a manager that does not listen: its exit must not stop the server.
     def notify(*lines)

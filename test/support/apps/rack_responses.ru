@@ -209,6 +209,16 @@ FORMS = {
     end
     raise "no answer"
   },
+  # Is not at its end when the client has all of it.
+  "finished_sized" => lambda { |env|
+    env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_sized"] << error.class.name }
+    rest = lambda do |part|
+      FINISHED["finished_sized"] << GO_ON.pop
+      part.call("")
+    end
+    [200, TEXT.merge("Content-Length" => "5"), Counted.new("finished_sized", "sized", &rest)]
+  },
+  "waits" => ->(_) { [200, TEXT, Counted.new("waits", "a") { sleep }] },
   "finished_raises" => lambda { |env|
     env["rack.response_finished"] << ->(*) { FINISHED["finished_raises"] << "ran" } << ->(*) { raise "in the callable" }
     [200, TEXT, ["f"]]

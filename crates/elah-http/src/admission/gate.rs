@@ -2,9 +2,9 @@
 //! of the gate, before they get a fiber.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
-use super::RequestId;
+use super::{Queue, RequestId, remove_from};
 
 /// The limits of a gate.
 #[derive(Debug, Clone)]
@@ -24,8 +24,7 @@ pub(super) struct Gate {
     pub(super) settings: GateSettings,
     /// Requests that have passed the gate and have not ended.
     passed: Cell<usize>,
-    /// Each with the time at which it began to wait.
-    queue: RefCell<VecDeque<(RequestId, u64)>>,
+    queue: Queue,
 }
 
 /// The decision of a gate about a request.
@@ -60,6 +59,10 @@ impl Gate {
 
     pub(super) fn enqueue(&self, id: RequestId, now_ms: u64) {
         self.queue.borrow_mut().push_back((id, now_ms));
+    }
+
+    pub(super) fn leave_queue(&self, id: RequestId) {
+        remove_from(&self.queue, id);
     }
 
     /// The first in the queue, if there is room for it.

@@ -9,6 +9,10 @@ module Elah
       # The sizes of a fiber's stacks, as large as those of a thread. Ruby reads them as it starts, and `exe/elah` sets them.
       STACKS = { "RUBY_FIBER_VM_STACK_SIZE" => "1048576", "RUBY_FIBER_MACHINE_STACK_SIZE" => "1048576" }.freeze
 
+      # The variables of a service manager that passes sockets.
+      LISTEN = %w[LISTEN_PID LISTEN_FDS LISTEN_FDNAMES].freeze
+      private_constant :LISTEN
+
       module_function
 
       # @param env [Hash{String=>String}]
@@ -57,9 +61,8 @@ module Elah
       # @return [String, nil]
       def take_restart(env = ENV) = env.delete("ELAH_RESTART")
 
-      # @param state [String]
-      # @return [Hash{String=>String}] the variables of the next image, or of a trial run
-      def restart(state) = { "ELAH_RESTART" => state }
+      # @return [Hash{String=>String}] all variables, except those that were meant for this image alone
+      def lasting(env = ENV) = env.to_h.except("ELAH_RESTART", *LISTEN)
 
       # @return [String] the working directory by the name under which it was entered: a symlink may point elsewhere at the next start
       def working_folder(env = ENV)
@@ -83,8 +86,7 @@ module Elah
       #
       # @return [Array(Integer, Integer)] the process that they are for, and how many; zeros when there are none
       def take_listen_descriptors(env = ENV)
-        env.delete("LISTEN_FDNAMES")
-        %w[LISTEN_PID LISTEN_FDS].map { |name| Integer(env.delete(name) || 0, 10, exception: false) || 0 }
+        LISTEN.map { |name| Integer(env.delete(name) || 0, 10, exception: false) || 0 }.first(2)
       end
 
       # @return [String, nil] the socket of the service manager

@@ -14,7 +14,7 @@ module Elah
           @log.info("Restarting: a trial process loads the code")
           if !@run_dir.keep(@log)
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
-          elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
+          elsif possible?
             @restart.prepare
             Fiber.yield while @restart.due? # the next image would not know a change that began now
           else
@@ -23,6 +23,10 @@ module Elah
         ensure
           @systemd.ready unless @restart.due?
         end
+      end
+
+      def possible?
+        @restart.possible?(@sockets, @log, frees_ports: false, scoreboard: @run_dir.scoreboard_path) { |pid| try(pid) }
       end
 
       def try(pid)

@@ -25,6 +25,7 @@ module Elah
       # If the trial succeeds, drains and leaves the sockets to the next image of this process.
       def try_to_restart
         @is_trial_due = false
+        @supervisor_link.restarting
         @log.info("Restarting: a trial process loads the code")
         is_possible = Restart.current.possible?(@sockets, @log, frees_ports: true) { |pid| passes?(pid) }
         return if @draining
@@ -36,6 +37,7 @@ module Elah
           drain(leaves_backlog: true)
         else
           @log.error("The trial process failed: the server continues with the old code")
+          @supervisor_link.continuing
         end
       end
 
