@@ -109,6 +109,45 @@ class MongoTest < Minitest::Test
     assert_equal [1, 9], @items.find({}, sort: { _id: 1 }).map { |document| document["_id"] }
   end
 
+  # The server replaces a document by an update without operators: all of its other fields were lost.
+  def test_a_bulk_write_does_not_take_an_update_for_a_replacement
+    @items.insert_one({ _id: 1, name: "a", stock: 5 })
+    [{ name: "b" }, {}, nil].each do |update|
+      %i[update_one update_many].each do |kind|
+        error = assert_raises(Mongo::InvalidValue) do
+          @items.bulk_write { |bulk| bulk.insert_one({ _id: 2 }).public_send(kind, { _id: 1 }, update) }
+        end
+        assert_match(/cannot be sent: in write 1, counted from 0, an update has operators/, error.message)
+      end
+    end
+    [{ "$set" => { name: "b" } }, [{ "$set" => { name: "b" } }]].each do |document|
+      error = assert_raises(Mongo::InvalidValue) { @items.bulk_write { |bulk| bulk.replace_one({ _id: 1 }, document) } }
+      assert_match(/a replacement is a document without operators/, error.message)
+    end
+    assert_equal [{ "_id" => 1, "name" => "a", "stock" => 5 }], @items.find.to_a
+    result = @items.bulk_write do |bulk|
+      bulk.update_one({ _id: 1 }, { "$set" => { name: "b" } }).replace_one({ _id: 1 }, { name: "c" })
+          .replace_one({ _id: 2 }, {}, upsert: true)
+    end
+    assert_equal({ inserted: 0, matched: 2, modified: 2, deleted: 0, upserted: 1 }, result.to_h)
+    assert_equal [{ "_id" => 1, "name" => "c" }, { "_id" => 2 }], @items.find({}, sort: { _id: 1 }).to_a
+    assert_raises(TypeError) { @items.replace_one({ _id: 1 }, [{ "$set" => { name: "b" } }]) }
+  end
+
+  # It was left out: a pipeline without its filter returned everybody's documents.
+  def test_a_stage_that_is_no_document_is_refused
+    @items.insert_many([{ tenant: 1 }, { tenant: 2 }])
+    [nil, ["$match", { tenant: 1 }], "x"].each do |stage|
+      pipeline = [{ "$set" => { seen: true } }, stage]
+      [-> { @items.aggregate(pipeline).to_a }, -> { @items.update_many({}, pipeline) },
+       -> { @items.find_one_and_update({}, pipeline) }].each do |call|
+        error = assert_raises(Mongo::InvalidValue, &call)
+        assert_match(/cannot be sent: stage 1 of the pipeline, counted from 0, is not a document/, error.message)
+      end
+    end
+    assert_equal 0, @items.count({ seen: true })
+  end
+
   def test_a_bulk_write_says_what_failed
     writes = ->(bulk) { [1, 1, 2, 1].each { |id| bulk.insert_one({ _id: id }) } }
     error = assert_raises(Mongo::DuplicateKey) { @items.bulk_write(ordered: false, &writes) }

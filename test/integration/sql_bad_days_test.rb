@@ -48,6 +48,22 @@ module SQLBadDays
     server.resume
   end
 
+  # The call checked all idle connections in turn, and waited for each until `connect_seconds` were over.
+  def test_a_call_checks_one_idle_connection_of_a_silent_server
+    sql = client(connections_max: 8, connect_seconds: 2)
+    wait_until("all connections are idle") do
+      Array.new(8) { Thread.new { once_available { sql.value(sleep_sql(0.2)) } } }.each(&:join)
+      sql.status[:idle] == 8
+    end
+    idle_since = monotonic
+    wait_until("they are checked before use") { monotonic - idle_since > 1 }
+    server.pause
+    taken = measure { assert_raises(Elah::Unavailable) { sql.value("SELECT 1") } }
+    assert_operator taken, :<, 11, "one check and one attempt to connect take 4 s, and eight checks 16 s"
+  ensure
+    server.resume
+  end
+
   def test_a_slow_server_holds_up_nobody_but_those_who_asked_it
     sql = client
     ticks = 0

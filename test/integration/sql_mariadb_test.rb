@@ -58,6 +58,29 @@ class SQLMariaDBTest < Minitest::Test
     assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten
   end
 
+  # A statement that the server cannot prepare is sent as text. So was a CALL whose procedure had met such a statement,
+  # after its first run.
+  def test_a_procedure_that_meets_a_statement_that_cannot_be_prepared_runs_once
+    sql = client(connections_max: 1)
+    @admin.execute("CREATE PROCEDURE fails() BEGIN INSERT INTO things (name) VALUES (NULL); " \
+                   "PREPARE one FROM 'DEALLOCATE PREPARE other'; END")
+    assert_equal 1295, assert_raises(Elah::SQL::Error) { sql.execute("CALL fails()") }.number
+    assert_equal 1, sql.value("SELECT count(*) FROM things")
+    sql.execute("PREPARE one FROM 'SELECT 1'")
+    assert_equal 1, sql.value("EXECUTE one")
+  end
+
+  # Each call left its statement on the server, until the server refused to prepare any more, for everybody.
+  def test_statements_that_are_not_kept_are_closed
+    sql = client(connections_max: 1, statements_max: 0)
+    prepared = -> { @admin.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").first.last.to_i }
+    before = prepared.call
+    50.times { |number| assert_equal number, sql.value("SELECT ?", number) }
+    50.times { |number| assert_equal [{ "n" => number }], sql.each_row("SELECT ? AS n", number).to_a }
+    50.times { assert_raises(Elah::SQL::Error) { sql.value("SELECT (SELECT 1 UNION SELECT ?)", 2) } }
+    assert_operator prepared.call - before, :<, 10
+  end
+
   # They are sent as texts, with which the server computes as floating-point numbers: digits of amounts were lost.
   def test_the_server_computes_exactly_with_decimals_and_large_integers
     @admin.execute("CREATE TABLE more_things (name varchar(40), amount decimal(30, 2), n bigint unsigned)")

@@ -58,6 +58,52 @@ class SQLPostgreSQLTest < Minitest::Test
                  sql.rows("SELECT ?::timestamptz, (?::timestamp)::text", time, time).first
   end
 
+  # An error of its second step was taken for that of an old plan: the procedure ran again, and had booked twice.
+  def test_a_procedure_that_fails_after_it_has_committed_runs_once
+    sql.execute("CREATE TABLE bookings (n int)")
+    sql.execute("CREATE PROCEDURE book(divisor int) LANGUAGE plpgsql AS " \
+                "$$ BEGIN INSERT INTO bookings VALUES (1); COMMIT; PERFORM 1 / divisor; END $$")
+    sql.execute("CALL book(?)", 1)
+    assert_equal "22012", assert_raises(Elah::SQL::Error) { sql.execute("CALL book(?)", 0) }.sqlstate
+    assert_equal 2, sql.value("SELECT count(*) FROM bookings")
+    assert_raises(Elah::SQL::Error) { sql.each_row("CALL book(?)", 0).to_a }
+    assert_equal 3, sql.value("SELECT count(*) FROM bookings")
+  ensure
+    sql.execute("DROP PROCEDURE IF EXISTS book")
+    sql.execute("DROP TABLE IF EXISTS bookings")
+  end
+
+  # The server no longer knew the type of the parameter, and refused the statement for a minute.
+  def test_an_enum_that_is_replaced_under_a_prepared_statement
+    sql.execute("CREATE TYPE mood AS ENUM ('calm')")
+    sql.execute("CREATE TABLE moods (mood mood)")
+    insert = "INSERT INTO moods VALUES (?)"
+    sql.execute(insert, "calm")
+    ["ALTER TYPE mood RENAME TO old_mood", "CREATE TYPE mood AS ENUM ('calm', 'angry')",
+     "ALTER TABLE moods ALTER mood TYPE mood USING mood::text::mood",
+     "DROP TYPE old_mood"].each { |change| sql.execute(change) }
+    sql.execute(insert, "angry")
+    assert_equal %w[calm angry], sql.rows("SELECT mood FROM moods").flatten
+  ensure
+    sql.execute("DROP TABLE IF EXISTS moods")
+    sql.execute("DROP TYPE IF EXISTS mood, old_mood")
+  end
+
+  # No failure made the connection forget the statement: the transaction failed at each attempt, for a minute.
+  def test_a_transaction_that_meets_a_changed_table_can_be_run_again
+    sql.execute("CREATE TABLE widened (a int)")
+    select = "SELECT * FROM widened"
+    %i[query each_row].each do |read|
+      sql.transaction { |tx| tx.public_send(read, select).to_a }
+      sql.execute("ALTER TABLE widened ADD COLUMN #{read} int")
+      run = -> { sql.transaction { |tx| tx.public_send(read, select).to_a } }
+      assert_equal "0A000", assert_raises(Elah::SQL::Error, &run).sqlstate
+      assert_empty run.call
+    end
+  ensure
+    sql.execute("DROP TABLE IF EXISTS widened")
+  end
+
   # They were told as a lost connection, which asks to be tried again.
   def test_too_many_parameters_are_refused
     error = assert_raises(Elah::SQL::Error) { sql.value("SELECT #{(['?'] * 65_536).join('+')}", *[1] * 65_536) }

@@ -145,6 +145,15 @@ module SQLStatements
     assert_equal %w[id name more], sql.first("SELECT * FROM things").keys
   end
 
+  # `query` repeated the statement, but `each_row` failed for a minute.
+  def test_rows_of_a_table_that_changes_under_a_prepared_statement
+    sql = client(connections_max: 1)
+    sql.execute("INSERT INTO things (name) VALUES ('a')")
+    assert_equal [%w[id name]], sql.each_row("SELECT * FROM things").map(&:keys)
+    @admin.execute("ALTER TABLE things ADD COLUMN more integer")
+    assert_equal [%w[id name more]], sql.each_row("SELECT * FROM things").map(&:keys)
+  end
+
   # The server converted the parameter to the old type, and refused it, until the worker was restarted.
   def test_a_column_that_changes_its_type_under_a_prepared_statement
     sql = client(connections_max: 1)

@@ -117,6 +117,37 @@ module SQLTransactions
     end
   end
 
+  # The transaction waited for the rows of another fiber's Enumerator before it ended: for ever, with its locks.
+  def test_rows_that_another_fiber_has_left_end_with_the_transaction
+    sql = client
+    rows = nil
+    read_one = ->(tx) { (rows = tx.each_row(series_sql(100_000))).next }
+    ended = Thread.new do
+      Elah.run do
+        assert_equal({ "n" => 1 }, sql.transaction { |tx| Elah.async { read_one.call(tx) }.value })
+        error = assert_raises(Elah::SQL::Error) { 1000.times { rows.next } }
+        assert_equal "The transaction has ended before all of its rows were read.", error.message
+        assert_raises(IOError) { sql.transaction { |tx| Elah.async { read_one.call(tx) }.value && raise(IOError) } }
+        sql.status[:in_use]
+      end
+    end
+    assert ended.join(patience_seconds), "the transaction waits"
+    assert_equal 0, ended.value
+  end
+
+  # The rollback on the dead connection failed: its error replaced the block's own, and a 503 a 409.
+  def test_a_lost_connection_does_not_change_how_the_block_ends
+    sql = client
+    lose = lambda do |tx|
+      @admin.query(kill_sql(tx.value(connection_id_sql)))
+      wait_until("the connection is gone") { connections.zero? }
+    end
+    assert_raises(KeyError) { sql.transaction { |tx| lose.call(tx) || raise(KeyError) } }
+    assert_equal(:left, sql.transaction { |tx| break lose.call(tx) || :left })
+    assert_equal(:thrown, catch(:out) { sql.transaction { |tx| throw :out, lose.call(tx) || :thrown } })
+    assert_raises(Elah::Unavailable) { sql.transaction { |tx| lose.call(tx) } }
+  end
+
   # The child closed its copy of the connection when it ended, which took the socket out of the event queue that it
   # shares with its parent: on MariaDB the next statement ran, and its reply was not seen.
   def test_a_fork_leaves_the_transactions_of_its_parent

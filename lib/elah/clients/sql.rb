@@ -34,7 +34,7 @@ module Elah
     # @param connect_seconds [Numeric] how long reaching the server and signing in may take
     # @param query_seconds [Numeric] how long a statement may take; of {#each_row} each batch
     # @param idle_seconds [Numeric] time after which an idle connection is closed
-    # @param statements_max [Integer] prepared statements that each connection keeps
+    # @param statements_max [Integer] prepared statements that each connection keeps; 0 prepares a statement at every use
     # @raise [Elah::OptionError] when the URL or a bound is wrong
     def initialize(url, connections_max: 10, waiters_max: 10_000, pool_seconds: 5, connect_seconds: 5, query_seconds: 30,
                    idle_seconds: 300, statements_max: 256)

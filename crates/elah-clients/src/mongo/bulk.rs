@@ -1,7 +1,7 @@
 //! Bulk writes: many writes of several kinds in few commands. The driver's own bulk write requires a newer server than most.
 
 use mongodb::Database;
-use mongodb::bson::{Bson, Document, RawArrayBuf, RawDocumentBuf, cstr, serialize_to_raw_document_buf};
+use mongodb::bson::{Bson, Document, RawArrayBuf, RawBsonRef, RawDocument, RawDocumentBuf, cstr, serialize_to_raw_document_buf};
 
 use super::client::Client;
 use super::error::{Error, WriteError};
@@ -15,10 +15,12 @@ const COMMAND_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub enum BulkKind {
     Insert,
     Update,
+    Replace,
     Delete,
 }
 
-/// One write: a document to insert, or a statement of an update (`q`, `u`, `multi`, `upsert`) or a deletion (`q`, `limit`).
+/// One write: a document to insert, a statement of an update or a replacement (`q`, `u`, `multi`, `upsert`), or one of a deletion
+/// (`q`, `limit`).
 #[derive(Debug)]
 pub struct Bulk {
     pub kind: BulkKind,
@@ -38,10 +40,31 @@ impl BulkKind {
     fn names(self) -> (&'static str, &'static str) {
         match self {
             BulkKind::Insert => ("insert", "documents"),
-            BulkKind::Update => ("update", "updates"),
+            BulkKind::Update | BulkKind::Replace => ("update", "updates"),
             BulkKind::Delete => ("delete", "deletes"),
         }
     }
+}
+
+impl Bulk {
+    /// Why the write cannot be sent. To the server an update without operators is a replacement: it would drop all other fields.
+    fn fault(&self) -> Option<&'static str> {
+        let reason = match self.kind {
+            BulkKind::Update => "an update has operators such as $set, or is an array of stages",
+            BulkKind::Replace => "a replacement is a document without operators such as $set",
+            BulkKind::Insert | BulkKind::Delete => return None,
+        };
+        let statement = RawDocument::from_bytes(&self.statement).ok()?;
+        let is_update = match statement.get("u").ok()? {
+            Some(RawBsonRef::Document(change)) => begins_with_operator(change),
+            change => matches!(change, Some(RawBsonRef::Array(_))),
+        };
+        (is_update != (self.kind == BulkKind::Update)).then_some(reason)
+    }
+}
+
+fn begins_with_operator(change: &RawDocument) -> bool {
+    change.iter().next().is_some_and(|first| first.is_ok_and(|(name, _)| name.as_str().starts_with('$')))
 }
 
 /// How many of the first writes fit into one command.
@@ -49,7 +72,7 @@ fn command_length(writes: &[Bulk]) -> usize {
     let mut bytes = 0;
     let fitting = writes.iter().take(COMMAND_WRITES_MAX).take_while(|write| {
         bytes += write.statement.len();
-        write.kind == writes[0].kind && bytes <= COMMAND_BYTES_MAX
+        write.kind.names() == writes[0].kind.names() && bytes <= COMMAND_BYTES_MAX
     });
     fitting.count().max(1)
 }
@@ -85,7 +108,7 @@ impl BulkOutcome {
         match kind {
             BulkKind::Insert => self.inserted += count,
             BulkKind::Delete => self.deleted += count,
-            BulkKind::Update => {
+            BulkKind::Update | BulkKind::Replace => {
                 let upserted = reply.get_array("upserted").map_or(0, |upserted| upserted.len() as u64);
                 self.upserted += upserted;
                 self.matched += count - upserted.min(count);
@@ -101,6 +124,9 @@ impl Client {
     pub fn bulk_write(&self, collection: String, writes: Vec<Bulk>, is_ordered: bool) -> Work<'_, Result<BulkOutcome, Error>> {
         Box::pin(async move {
             let doing = format!("bulk write on {}.{collection}", self.database_name());
+            if let Some((place, fault)) = writes.iter().enumerate().find_map(|(place, write)| Some((place, write.fault()?))) {
+                return Err(Error::Unusable { doing, reason: format!("in write {place}, counted from 0, {fault}") });
+            }
             let mut outcome = BulkOutcome::default();
             let mut write_errors = Vec::new();
             let mut unmet = None;

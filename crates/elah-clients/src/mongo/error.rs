@@ -81,6 +81,11 @@ impl Asked<'_> {
         if let Some(message) = refusal_without_code(error) {
             return self.command(0, "", message);
         }
+        let unusable = |reason: &str| Error::Unusable { doing: self.doing.to_owned(), reason: reason.to_owned() };
+        // Found by this crate, before the driver was called.
+        if let Some(reason) = error.get_custom::<String>() {
+            return unusable(reason);
+        }
         let unavailable =
             |cause: String| Error::Unavailable { server: Arc::clone(self.server), doing: self.doing.to_owned(), cause };
         match &*error.kind {
@@ -105,9 +110,7 @@ impl Asked<'_> {
                     (None, None) => self.invalid_reply("a failed insert without a reason".to_owned()),
                 }
             }
-            ErrorKind::InvalidArgument { message, .. } => {
-                Error::Unusable { doing: self.doing.to_owned(), reason: message.clone() }
-            }
+            ErrorKind::InvalidArgument { message, .. } => unusable(message),
             ErrorKind::Bson(cause) => self.invalid_reply(cause.to_string()),
             ErrorKind::InvalidResponse { message, .. } => self.invalid_reply(message.clone()),
             ErrorKind::Io(cause) => unavailable(cause.to_string()),

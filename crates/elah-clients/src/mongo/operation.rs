@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mongodb::bson::{Bson, Document, RawDocumentBuf, deserialize_from_slice};
-use mongodb::error::Result as DriverResult;
+use mongodb::error::{Error as DriverError, Result as DriverResult};
 use mongodb::options::{
     AggregateOptions, CountOptions, DeleteOptions, FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions,
     FindOptions, IndexOptions, InsertManyOptions, ReplaceOptions, UpdateModifications, UpdateOptions,
@@ -45,15 +45,18 @@ fn document(bytes: &[u8]) -> DriverResult<Document> {
     Ok(Document::from_reader(bytes)?)
 }
 
-/// The documents of an array.
-fn documents(array: &[u8]) -> DriverResult<Vec<Document>> {
-    let values = document(array)?.into_iter();
-    Ok(values.filter_map(|(_, value)| if let Bson::Document(document) = value { Some(document) } else { None }).collect())
+/// The stages of a pipeline, which is an array.
+fn stages(array: &[u8]) -> DriverResult<Vec<Document>> {
+    let stage = |(place, value)| match value {
+        Bson::Document(stage) => Ok(stage),
+        _ => Err(DriverError::custom(format!("stage {place} of the pipeline, counted from 0, is not a document"))),
+    };
+    document(array)?.into_iter().map(stage).collect()
 }
 
 fn modifications(change: Change) -> DriverResult<UpdateModifications> {
     Ok(match change {
-        Change::Pipeline(stages) => UpdateModifications::Pipeline(documents(&stages)?),
+        Change::Pipeline(pipeline) => UpdateModifications::Pipeline(stages(&pipeline)?),
         Change::Update(update) | Change::Replace(update) => UpdateModifications::Document(document(&update)?),
         Change::Delete => UpdateModifications::Document(Document::new()),
     })
@@ -115,7 +118,7 @@ impl Client {
             let batches = self.run(&doing, |database| async move {
                 let mut options: AggregateOptions = deserialize_from_slice(&options)?;
                 options.max_time.get_or_insert(bound);
-                raw(&database, &collection).aggregate(documents(&pipeline)?).with_options(options).batch().await
+                raw(&database, &collection).aggregate(stages(&pipeline)?).with_options(options).batch().await
             });
             let batches = batches.await?;
             Cursor::open(Arc::clone(&self), doing, batches).await

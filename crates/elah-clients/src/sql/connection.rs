@@ -47,11 +47,11 @@ impl Connection {
         }
     }
 
-    /// `may_repeat`: repeat a statement that the server refused because it was prepared before a change of the schema.
+    /// `may_repeat`: repeat a statement that the server refused to begin because it was prepared before a change of the schema.
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
         match self {
             Connection::Postgres(connection) => connection.run(statement, may_repeat).await,
-            Connection::MySql(connection) => connection.run(statement, may_repeat).await,
+            Connection::MySql(connection) => connection.run(statement).await,
         }
     }
 
@@ -62,10 +62,17 @@ impl Connection {
         }
     }
 
-    /// Sends the rows to `outlet` until it is closed; true if those were all. `bound` is the time limit of each batch.
-    pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+    /// Sends the rows to `outlet` until it is closed; true if those were all. `bound` is the time limit of each batch. `may_repeat`
+    /// is that of `run`.
+    pub(super) async fn stream(
+        &mut self,
+        statement: &Statement,
+        may_repeat: bool,
+        bound: Duration,
+        outlet: &mut Outlet,
+    ) -> Result<bool, Error> {
         match self {
-            Connection::Postgres(connection) => connection.stream(statement, bound, outlet).await,
+            Connection::Postgres(connection) => connection.stream(statement, may_repeat, bound, outlet).await,
             Connection::MySql(connection) => connection.stream(statement, bound, outlet).await,
         }
     }

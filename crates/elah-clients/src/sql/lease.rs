@@ -87,9 +87,10 @@ impl Lease {
     pub(super) async fn stream(&mut self, statement: &Statement, mut outlet: Outlet) -> Result<(), Error> {
         self.check(&statement.sql)?;
         let before = self.begin(&statement.sql)?;
+        let may_repeat = before == State::Clean;
         let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
-            Some(connection) => connection.stream(statement, bound, &mut outlet).await,
+            Some(connection) => connection.stream(statement, may_repeat, bound, &mut outlet).await,
             None => return Err(self.lost(&statement.sql)),
         };
         // Unread rows remain: the lease stays busy and ends with its connection.

@@ -19,9 +19,6 @@ use super::rows::{Rows, Set};
 use super::settings::{Password, Settings, TlsMode};
 use super::statement::Statement;
 
-/// The statement was prepared before a change of the schema, or the server has forgotten it.
-const STALE_NUMBERS: [u16; 2] = [1615, 1243];
-
 /// The server cannot prepare such a statement.
 const NOT_PREPARABLE: u16 = 1295;
 
@@ -34,6 +31,8 @@ const GOODBYE: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     conn: Conn,
     is_in_transaction: bool,
+    /// The last statement, when the connection keeps none.
+    unkept: Option<mysql_async::Statement>,
     server: Arc<str>,
     /// The server's `max_allowed_packet`: it closes the connection at a longer statement.
     statement_bytes_max: usize,
@@ -48,7 +47,8 @@ impl Connection {
         let failed = |cause| connect_error(&server, &cause);
         let mut conn = connect(settings).await.map_err(failed)?;
         let bytes_max = conn.query_first("SELECT @@max_allowed_packet").await.map_err(failed)?;
-        Ok(Connection { conn, is_in_transaction: false, server, statement_bytes_max: bytes_max.unwrap_or(usize::MAX) })
+        let statement_bytes_max = bytes_max.unwrap_or(usize::MAX);
+        Ok(Connection { conn, is_in_transaction: false, unkept: None, server, statement_bytes_max })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -64,26 +64,23 @@ impl Connection {
         self.conn.ping().await.map_err(|cause| error(&self.server, None, cause))
     }
 
-    pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
-        let outcome = self.run_unnoted(statement, may_repeat).await;
+    pub(super) async fn run(&mut self, statement: &Statement) -> Result<Rows, Error> {
+        let outcome = self.run_unnoted(statement).await;
         self.note_transaction(outcome).await
     }
 
-    async fn run_unnoted(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+    /// After a change of the schema the server prepares a statement again by itself. Nothing that may have begun to run is repeated
+    /// here: a procedure may have committed a part before it failed.
+    async fn run_unnoted(&mut self, statement: &Statement) -> Result<Rows, Error> {
         self.check_length(statement)?;
-        let server = Arc::clone(&self.server);
-        let failed = |cause| error(&server, Some(statement), cause);
-        let cause = match self.run_prepared(statement).await {
-            Ok(rows) => return Ok(rows),
-            Err(cause) => cause,
-        };
-        match number(&cause) {
-            Some(NOT_PREPARABLE) if statement.params.is_empty() => Box::pin(self.run_text(statement)).await.map_err(failed),
-            Some(number) if may_repeat && STALE_NUMBERS.contains(&number) => {
-                Box::pin(self.run_prepared(statement)).await.map_err(failed)
+        let outcome = match self.prepare(statement).await {
+            Ok(prepared) => self.run_prepared(&prepared, statement).await,
+            Err(cause) if number(&cause) == Some(NOT_PREPARABLE) && statement.params.is_empty() => {
+                Box::pin(self.run_text(statement)).await
             }
-            _ => Err(failed(cause)),
-        }
+            Err(cause) => Err(cause),
+        };
+        outcome.map_err(|cause| error(&self.server, Some(statement), cause))
     }
 
     pub(super) async fn command(&mut self, sql: &Arc<str>) -> Result<(), Error> {
@@ -105,8 +102,8 @@ impl Connection {
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
-        let sql = decimals::exact(statement);
-        let begun = timeout(bound, self.conn.exec_iter(&*sql, encode::params(statement))).await.map_err(overdue)?;
+        let prepared = timeout(bound, self.prepare(statement)).await.map_err(overdue)?.map_err(failed)?;
+        let begun = timeout(bound, self.conn.exec_iter(&prepared, encode::params(statement))).await.map_err(overdue)?;
         let mut result = begun.map_err(failed)?;
         let columns = result.columns().unwrap_or_default();
         loop {
@@ -165,8 +162,21 @@ impl Connection {
         outcome
     }
 
-    async fn run_prepared(&mut self, statement: &Statement) -> Outcome<Rows> {
-        let result = self.conn.exec_iter(&*decimals::exact(statement), encode::params(statement)).await?;
+    /// Prepares a statement, or finds it prepared by an earlier call. The crate closes statements that it no longer keeps, but not
+    /// those that it never kept.
+    async fn prepare(&mut self, statement: &Statement) -> Outcome<mysql_async::Statement> {
+        if let Some(unkept) = self.unkept.take() {
+            self.conn.close(unkept).await?;
+        }
+        let prepared = self.conn.prep(&*decimals::exact(statement)).await?;
+        if self.conn.opts().stmt_cache_size() == 0 {
+            self.unkept = Some(prepared.clone());
+        }
+        Ok(prepared)
+    }
+
+    async fn run_prepared(&mut self, prepared: &mysql_async::Statement, statement: &Statement) -> Outcome<Rows> {
+        let result = self.conn.exec_iter(prepared, encode::params(statement)).await?;
         read::<BinaryProtocol>(result, &self.server, statement).await
     }
 

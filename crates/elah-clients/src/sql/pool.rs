@@ -83,8 +83,14 @@ impl Pool {
                 return Ok(lease(connection, permit));
             }
             // Rare parts are boxed, here and below. Otherwise every query's future would include them.
-            if matches!(timeout(self.settings.bounds.connect, Box::pin(connection.ping())).await, Ok(Ok(()))) {
-                return Ok(lease(connection, permit));
+            match timeout(self.settings.bounds.connect, Box::pin(connection.ping())).await {
+                Ok(Ok(())) => return Ok(lease(connection, permit)),
+                Ok(Err(_)) => {}
+                // The server or the network is silent: connections that were idle for longer are no better.
+                Err(_) => {
+                    self.idle.close_older_than(since.elapsed());
+                    break;
+                }
             }
         }
         let connection = Box::pin(self.connect()).await?;

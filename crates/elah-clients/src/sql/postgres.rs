@@ -79,15 +79,15 @@ pub async fn connect(
     Err(Error::Unreachable { server: Arc::clone(&settings.server), cause: causes.join("; ") })
 }
 
-/// The schema has changed under a prepared statement, or an intermediate pooler has lost it.
-const STALE_STATES: [&str; 2] = ["0A000", "26000"];
+/// What the server may say of a statement that it prepared before a change of the schema: its rows have other columns, an
+/// intermediate pooler has lost it, or the type of a parameter is gone.
+const STALE_STATES: [&str; 3] = ["0A000", "26000", "XX000"];
 
-/// Classes of errors that a statement which was prepared earlier may cause after a change of the schema: the server converts a
-/// parameter to the type that its column had then.
+/// Classes of errors that such a statement may cause: the server converts a parameter to the type that its column had then.
 const STALE_CLASSES: [&str; 2] = ["22", "42"];
 
-fn may_be_stale(sqlstate: &str, was_kept: bool) -> bool {
-    STALE_STATES.contains(&sqlstate) || (was_kept && STALE_CLASSES.iter().any(|class| sqlstate.starts_with(class)))
+fn may_be_stale(sqlstate: &str) -> bool {
+    STALE_STATES.contains(&sqlstate) || STALE_CLASSES.iter().any(|class| sqlstate.starts_with(class))
 }
 
 /// The most parameters of a statement; the protocol counts them in 16 bits.
@@ -118,19 +118,7 @@ impl Connection {
     }
 
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
-        let was_kept = self.statements.has(&statement.sql);
-        let outcome = self.run_once(statement).await;
-        match &outcome {
-            Err(Error::Refused(refusal)) if may_be_stale(&refusal.sqlstate, was_kept) => {
-                self.statements.forget(&statement.sql);
-                if may_repeat { Box::pin(self.run_once(statement)).await } else { outcome }
-            }
-            _ => outcome,
-        }
-    }
-
-    async fn run_once(&mut self, statement: &Statement) -> Result<Rows, Error> {
-        let (prepared, stream) = self.send(statement).await?;
+        let (prepared, stream) = self.send(statement, may_repeat).await?;
         let mut stream = pin!(stream);
         let mut rows = Vec::new();
         while let Some(row) = stream.try_next().await.map_err(|cause| self.error(Some(statement), &cause))? {
@@ -144,10 +132,16 @@ impl Connection {
         self.client.batch_execute(sql).await.map_err(|cause| self.error(Some(&statement), &cause))
     }
 
-    pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+    pub(super) async fn stream(
+        &mut self,
+        statement: &Statement,
+        may_repeat: bool,
+        bound: Duration,
+        outlet: &mut Outlet,
+    ) -> Result<bool, Error> {
         let server = Arc::clone(&self.server);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
-        let (prepared, stream) = timeout(bound, self.send(statement)).await.map_err(overdue)??;
+        let (prepared, stream) = timeout(bound, self.send(statement, may_repeat)).await.map_err(overdue)??;
         let mut batches = pin!(stream.try_ready_chunks(BATCH_ROWS));
         loop {
             let batch = timeout(bound, batches.next()).await.map_err(overdue)?;
@@ -164,7 +158,22 @@ impl Connection {
         let _ = self.client.cancel_token().cancel_query(self.tls).await;
     }
 
-    async fn send(&mut self, statement: &Statement) -> Result<(tokio_postgres::Statement, RowStream), Error> {
+    /// Sends a statement, and waits until the server has bound its parameters and planned it. A refusal before that has no effect:
+    /// the statement has not begun to run. If an earlier call prepared it, it is then prepared again: now if `may_repeat`, otherwise
+    /// by the next call. A statement that fails later is never repeated: a procedure may have committed a part.
+    async fn send(&mut self, statement: &Statement, may_repeat: bool) -> Result<(tokio_postgres::Statement, RowStream), Error> {
+        let was_kept = self.statements.has(&statement.sql);
+        let sent = self.send_once(statement).await;
+        match &sent {
+            Err(Error::Refused(refusal)) if was_kept && may_be_stale(&refusal.sqlstate) => {
+                self.statements.forget(&statement.sql);
+                if may_repeat { Box::pin(self.send_once(statement)).await } else { sent }
+            }
+            _ => sent,
+        }
+    }
+
+    async fn send_once(&mut self, statement: &Statement) -> Result<(tokio_postgres::Statement, RowStream), Error> {
         if statement.params.len() > PARAMS_MAX {
             return Err(
                 self.unusable(statement, format!("A statement takes {PARAMS_MAX} parameters, not {}", statement.params.len()))
@@ -184,6 +193,7 @@ impl Connection {
         if wanted != given {
             return Err(self.unusable(statement, format!("The statement needs {wanted} parameters, but got {given}")));
         }
+        // Returns when the server has bound the statement; errors of its run come with the rows.
         let sent = self.client.query_raw(&prepared, statement.params.iter()).await;
         Ok((prepared, sent.map_err(|cause| self.error(Some(statement), &cause))?))
     }

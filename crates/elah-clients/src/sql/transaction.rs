@@ -113,14 +113,13 @@ impl Transaction {
         })
     }
 
-    /// Rolls the transaction back. Does nothing when it is over.
-    pub fn roll_back(&self) -> Work<'_, Result<(), Error>> {
+    /// Rolls the transaction back. Does nothing when it is over. It cannot fail: without a reply the connection is closed, and the
+    /// server rolls back by itself.
+    pub fn roll_back(&self) -> Work<'_, ()> {
         Box::pin(async move {
             let lease = self.hold().await.take();
-            match lease {
-                Some(lease) if lease.is_usable() => Transaction::finish(lease, "ROLLBACK").await,
-                // Dropping it closes its connection, and the server rolls back.
-                _ => Ok(()),
+            if let Some(lease) = lease.filter(Lease::is_usable) {
+                let _ = Transaction::finish(lease, "ROLLBACK").await;
             }
         })
     }

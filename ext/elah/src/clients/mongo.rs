@@ -171,7 +171,7 @@ impl RubyMongo {
         mongo.run(ruby, |client| async move { client.drop_collection(collection).await }).map(|_| ())
     }
 
-    /// Accepts pairs of :insert, :update or :delete and a Hash; returns the five counts.
+    /// Accepts pairs of :insert, :update, :replace or :delete and a Hash; returns the five counts.
     fn bulk_write(
         ruby: &Ruby,
         mongo: &Self,
@@ -188,6 +188,7 @@ impl RubyMongo {
                     Bulk { kind: BulkKind::Insert, statement: writer::document_with_id(ruby, statement.as_value(), id)? }
                 }
                 "update" => Bulk { kind: BulkKind::Update, statement: bytes(ruby, statement)? },
+                "replace" => Bulk { kind: BulkKind::Replace, statement: bytes(ruby, statement)? },
                 _ => Bulk { kind: BulkKind::Delete, statement: bytes(ruby, statement)? },
             });
         }
@@ -246,7 +247,7 @@ fn id_of(ruby: &Ruby, document: RHash) -> Result<Value, Error> {
 }
 
 fn change(ruby: &Ruby, update: Value, is_replacement: bool) -> Result<Change, Error> {
-    if let Some(stages) = RArray::from_value(update) {
+    if let (Some(stages), false) = (RArray::from_value(update), is_replacement) {
         return Ok(Change::Pipeline(writer::array(ruby, stages.as_value())?));
     }
     let document = bytes(ruby, RHash::try_convert(update)?)?;

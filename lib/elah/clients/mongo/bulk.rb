@@ -27,13 +27,13 @@ module Elah
       def insert_one(document) = add(:insert, document)
 
       # @param filter [Hash]
-      # @param update [Hash, Array<Hash>]
+      # @param update [Hash, Array<Hash>] operators as `"$set"`, or stages of an aggregation
       # @param upsert [Boolean]
       # @return [self]
       def update_one(filter, update, upsert: false) = add(:update, { "q" => filter, "u" => update, "upsert" => upsert })
 
       # @param filter [Hash]
-      # @param update [Hash, Array<Hash>]
+      # @param update [Hash, Array<Hash>] operators as `"$set"`, or stages of an aggregation
       # @param upsert [Boolean]
       # @return [self]
       def update_many(filter, update, upsert: false)
@@ -44,7 +44,7 @@ module Elah
       # @param document [Hash] without operators
       # @param upsert [Boolean]
       # @return [self]
-      def replace_one(filter, document, upsert: false) = update_one(filter, document, upsert: upsert)
+      def replace_one(filter, document, upsert: false) = add(:replace, { "q" => filter, "u" => document, "upsert" => upsert })
 
       # @param filter [Hash]
       # @return [self]

@@ -17,14 +17,14 @@ module Elah
       # @return [nil]
       # @api private
       def commit
-        leave_rows
+        end_rows
         native.commit
       end
 
       # @return [nil]
       # @api private
       def roll_back
-        leave_rows
+        end_rows
         native.roll_back
       end
 
@@ -76,12 +76,17 @@ module Elah
 
       def close_rows(rows)
         super
-        @rows = @reader = nil
+        @rows = @reader = nil if @rows.equal?(rows) # another fiber may have opened the next ones
       end
 
       # Closes the rows of an Enumerator that has not come to its end.
       def leave_rows
         close_rows(@rows) if reads_rows?
+      end
+
+      # Closes the rows that another fiber reads, too: it may never read on, and they hold the connection.
+      def end_rows
+        close_rows(@rows) if @rows
       end
 
       def reads_rows? = @reader && @reader.equal?(current_reader)

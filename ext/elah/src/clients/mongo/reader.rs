@@ -30,17 +30,22 @@ pub(super) fn array(ruby: &Ruby, bytes: &[u8]) -> Result<RArray, Error> {
 }
 
 fn read(ruby: &Ruby, read: impl FnOnce(&mut Reader<'_, '_>) -> Read<VALUE>, bytes: &[u8]) -> Result<Value, Error> {
+    let unreadable = |reason: &str| {
+        Error::new(class(ruby, "Mongo::InvalidReply"), format!("A document of the server cannot be read: {reason}."))
+    };
     let mut result = Err("nothing was read");
     let value = protect(|protected| {
         result = read(&mut Reader { protected, rest: bytes });
         result.unwrap_or(rb_sys::Qnil as VALUE)
+    });
+    let value = value.map_err(|error| match error.is_kind_of(ruby.exception_regexp_error()) {
+        true => unreadable("it has a regular expression that Ruby cannot read"),
+        false => error,
     })?;
     match result {
         // SAFETY: Ruby made it, and it has been on this stack since.
         Ok(_) => Ok(unsafe { Value::from_raw(value) }),
-        Err(reason) => {
-            Err(Error::new(class(ruby, "Mongo::InvalidReply"), format!("A document of the server cannot be read: {reason}.")))
-        }
+        Err(reason) => Err(unreadable(reason)),
     }
 }
 

@@ -43,3 +43,9 @@ pub(super) fn elsewhere(ruby: &Ruby) -> Error {
     let message = "A transaction and its rows belong to the loop, or the thread, on which they began.";
     Error::new(crate::ruby::errors::class(ruby, "SQL::Error"), message)
 }
+
+/// Rows were read after their transaction has closed them.
+pub(super) fn over(ruby: &Ruby) -> Error {
+    let message = "The transaction has ended before all of its rows were read.";
+    Error::new(crate::ruby::errors::class(ruby, "SQL::Error"), message)
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use elah_clients::sql::RowStream;
 use magnus::{Error, Module, RModule, Ruby, Value, method};
 
-use super::errors::{elsewhere, raised};
+use super::errors::{elsewhere, over, raised};
 use super::values::{self, Shape};
 use crate::concurrency::future_wait::Home;
 use crate::ruby::native_class;
@@ -22,13 +22,13 @@ impl RubyStream {
         RubyStream { home, stream: Mutex::new(Some(Arc::new(stream))) }
     }
 
-    /// The next rows as an Array of Hashes; nil after the last.
+    /// The next rows as an Array of Hashes; nil after the last. Raises when the rows were closed before.
     fn next_batch(ruby: &Ruby, rows: &Self) -> Result<Option<Value>, Error> {
         if Home::current(ruby)? != rows.home {
             return Err(elsewhere(ruby));
         }
         let stream = rows.stream.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(stream) = stream else { return Ok(None) };
+        let stream = stream.ok_or_else(|| over(ruby))?;
         match rows.home.wait_for(ruby, async move { stream.next().await })? {
             None => Ok(None),
             Some(Ok(batch)) => values::shaped(ruby, &batch, Shape::Hashes).map(Some),

@@ -85,8 +85,7 @@ impl RubyTransaction {
     fn roll_back(ruby: &Ruby, transaction: &Self) -> Result<(), Error> {
         let here = transaction.here(ruby)?;
         let done = transaction.home.wait_for(ruby, async move { here.roll_back().await });
-        let done = done.inspect_err(|_| transaction.transaction.abandon())?;
-        done.map_err(|error| raised(ruby, &error))
+        done.inspect_err(|_| transaction.transaction.abandon())
     }
 }
 
