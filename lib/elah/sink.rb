@@ -275,7 +275,7 @@ module Elah
       return :disk unless push && released?(journal, position, wait_seconds)
 
       reasons = push.reasons(position)
-      reasons.empty? ? :delivered : raise(Rejected, reasons)
+      reasons.empty? ? :delivered : raise(PushRejected, reasons)
     ensure
       @awaited.remove(push) if push
     end

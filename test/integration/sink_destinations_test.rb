@@ -35,17 +35,8 @@ class SinkDestinationsTest < SinkCase
     end
   end
 
-  # What those promise that have a server of their own.
-  module ServerPromises
-    def test_what_it_cannot_hold_is_parked_and_the_rest_arrives
-      events = sink(to: destination)
-      events.push_all([{ n: 1 }, refused, { n: 2 }], durability: :disk)
-      assert events.flush(wait_seconds: 60)
-      assert_equal [1, 2], rows.map { |_, data| data["n"] }.sort
-      assert_equal 1, events.dead_letters.size, events.dead_letters.map(&:reason).inspect
-      assert_equal [3, 2, 0, 1], account(events)
-    end
-
+  # What those promise whose server may be away.
+  module AwayPromises
     def test_while_it_is_gone_events_wait_and_then_arrive
       events = sink(to: destination)
       events.push({ n: 0 }, durability: :delivered, wait_seconds: 60)
@@ -57,6 +48,20 @@ class SinkDestinationsTest < SinkCase
       assert events.flush(wait_seconds: 60)
       assert_equal [*0..10], once_available { rows }.map { |_, data| data["n"] }.sort
       assert_equal [11, 11, 0, 0], account(events)
+    end
+  end
+
+  # What those promise that have a server of their own.
+  module ServerPromises
+    include AwayPromises
+
+    def test_what_it_cannot_hold_is_parked_and_the_rest_arrives
+      events = sink(to: destination)
+      events.push_all([{ n: 1 }, refused, { n: 2 }], durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [1, 2], rows.map { |_, data| data["n"] }.sort
+      assert_equal 1, events.dead_letters.size, events.dead_letters.map(&:reason).inspect
+      assert_equal [3, 2, 0, 1], account(events)
     end
   end
 
@@ -470,5 +475,26 @@ class SinkDestinationsTest < SinkCase
 
     def destination = Elah::Sink::StoreTable.new(@store, "events")
     def rows = @store.table("events").range(limit: 10_000).map { |id, bytes| [id, JSON.parse(bytes)] }
+  end
+
+  # A table of a store on a cluster. Each event that came while PostgreSQL was away was a dead letter.
+  class ClusterTest < SinkDestinationsTest
+    include Promises
+    include AwayPromises
+
+    def setup
+      super
+      @store = Elah::Store.open(server.url)
+      @table = @store.table("events#{@folder.hash.abs}")
+    end
+
+    def teardown
+      super
+      @store.close
+    end
+
+    def server = Servers::PostgreSQL.shared
+    def destination = Elah::Sink::StoreTable.new(@store, @table.name)
+    def rows = @table.range(limit: 10_000).map { |id, bytes| [id, JSON.parse(bytes)] }
   end
 end

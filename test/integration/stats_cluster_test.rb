@@ -96,6 +96,20 @@ class StatsClusterTest < Minitest::Test
     end
   end
 
+  # Each event that was accepted meanwhile was parked, and missing in the sums.
+  def test_events_wait_while_the_database_is_away
+    server, = start
+    server.get("/stats?path=/before")
+    wait_until("it is counted") { server.account == [1, 1, 0, 0] }
+    @database.stop
+    accepted = Array.new(20) { server.get("/stats?path=/meanwhile").status }.count(200)
+    refute_predicate accepted, :zero?
+    wait_until("the database was asked") { !server.get("/sinkz").status.equal?(200) }
+    @database.start
+    wait_until("all are settled") { server.account == [1 + accepted, 1 + accepted, 0, 0] }
+    assert_equal({ "/before" => 1, "/meanwhile" => accepted }, server.paths)
+  end
+
   private
 
   def visit(server, path, headers) = server.post("/stats", { path: path }, headers: headers)

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::Options;
 use super::engine::Engine;
 use super::error::Error;
 use super::queue::Job;
 use elah_clock::Clock;
+
+/// Why stores accept no writes, by directory.
+type Troubles = Vec<(PathBuf, Error)>;
 
 static OPENED: Mutex<Option<HashMap<PathBuf, Weak<Shared>>>> = Mutex::new(None);
 
@@ -22,31 +25,42 @@ fn opened() -> MutexGuard<'static, Option<HashMap<PathBuf, Weak<Shared>>>> {
 pub fn release_all() {
     let all: Vec<_> = opened().iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
     for shared in all {
-        shared.release();
+        shared.write().release();
     }
 }
 
 /// Known reasons why open stores of this process accept no writes, by directory.
-pub fn troubles() -> Vec<(PathBuf, Error)> {
+pub fn troubles() -> Troubles {
     engines().into_iter().filter_map(|engine| Some((engine.dir.clone(), engine.trouble()?))).collect()
 }
 
-/// Checks whether the open stores of this process accept writes; `done` gets the result of `troubles` afterwards.
-pub fn check_all(done: impl FnOnce(Vec<(PathBuf, Error)>) + Send + 'static) {
-    let last = Arc::new(AtLast(Mutex::new(Some(done))));
+/// Checks whether the open stores of this process accept writes; `done` gets the reasons of those that do not.
+pub fn check_all(done: impl FnOnce(Troubles) + Send + 'static) {
+    let looks = Arc::new(Looks(Mutex::new((Vec::new(), Some(done)))));
     for engine in engines() {
-        let last = Arc::clone(&last);
-        engine.submit(Job::Look(Box::new(move |_| drop(last))));
+        let looks = Arc::clone(&looks);
+        // A writer looks at its own opening only. Whoever holds the lock of another one may wait for this writer to end.
+        let looked_at = Arc::downgrade(&engine);
+        engine.submit(Job::Look(Box::new(move |_| looks.note(&looked_at))));
     }
 }
 
-/// Calls its function when its last owner drops it.
-struct AtLast<F: FnOnce(Vec<(PathBuf, Error)>)>(Mutex<Option<F>>);
+/// What writers have found. Calls its function with it when the last owner drops it.
+struct Looks<F: FnOnce(Troubles)>(Mutex<(Troubles, Option<F>)>);
 
-impl<F: FnOnce(Vec<(PathBuf, Error)>)> Drop for AtLast<F> {
+impl<F: FnOnce(Troubles)> Looks<F> {
+    fn note(&self, engine: &Weak<Engine>) {
+        if let Some((engine, error)) = engine.upgrade().and_then(|engine| engine.trouble().map(|error| (engine, error))) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).0.push((engine.dir.clone(), error));
+        }
+    }
+}
+
+impl<F: FnOnce(Troubles)> Drop for Looks<F> {
     fn drop(&mut self) {
-        if let Some(done) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            done(troubles());
+        let (troubles, done) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(done) = done.take() {
+            done(std::mem::take(troubles));
         }
     }
 }
@@ -54,23 +68,28 @@ impl<F: FnOnce(Vec<(PathBuf, Error)>)> Drop for AtLast<F> {
 /// The openings in use.
 fn engines() -> Vec<Arc<Engine>> {
     let all: Vec<_> = opened().iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
-    let engine = |shared: &Arc<Shared>| shared.engine.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let engine = |shared: &Arc<Shared>| shared.read().engine.clone();
     all.iter().filter_map(engine).filter(|engine| engine.is_of_this_process()).collect()
 }
 
 /// A directory in use.
 struct Shared {
     dir: PathBuf,
-    options: Options,
-    /// `None` before the first use, after a fork, and when all handles are closed.
-    engine: RwLock<Option<Arc<Engine>>>,
+    /// The handles that are not closed. It grows only under the lock of `opening`.
     handles: AtomicUsize,
+    opening: RwLock<Opening>,
 }
 
-impl Shared {
-    fn release(&self) {
-        let mut engine = self.engine.write().unwrap_or_else(PoisonError::into_inner);
-        match engine.take() {
+struct Opening {
+    /// Those of the handle that was opened while there was no other.
+    options: Options,
+    /// `None` before the first use, after a fork, and when all handles are closed.
+    engine: Option<Arc<Engine>>,
+}
+
+impl Opening {
+    fn release(&mut self) {
+        match self.engine.take() {
             Some(engine) if engine.is_of_this_process() => engine.shut_down(),
             Some(inherited) => inherited.forget_kept(),
             None => {}
@@ -78,26 +97,56 @@ impl Shared {
     }
 
     /// Opens the directory, unless another thread has done so.
-    fn reopen(&self) -> Result<Arc<Engine>, Error> {
-        let mut engine = self.engine.write().unwrap_or_else(PoisonError::into_inner);
-        match &*engine {
+    fn reopen(&mut self, dir: &Path) -> Result<Arc<Engine>, Error> {
+        match &self.engine {
             Some(engine) if engine.is_of_this_process() => Ok(Arc::clone(engine)),
             _ => {
                 // An inherited engine must be dropped before LMDB reopens the directory.
-                if let Some(inherited) = engine.take() {
+                if let Some(inherited) = self.engine.take() {
                     inherited.forget_kept();
                 }
-                let opened = Arc::new(Engine::open(&self.dir, &self.options)?);
-                *engine = Some(Arc::clone(&opened));
+                let opened = Arc::new(Engine::open(dir, &self.options)?);
+                self.engine = Some(Arc::clone(&opened));
                 Ok(opened)
             }
         }
     }
 }
 
+impl Shared {
+    fn read(&self) -> RwLockReadGuard<'_, Opening> {
+        self.opening.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Opening> {
+        self.opening.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_unused(&self) -> bool {
+        self.handles.load(Ordering::Acquire) == 0
+    }
+
+    /// Opens the directory for one more handle, and returns the clock of the opening. The first handle decides the options.
+    fn open(&self, options: &Options) -> Result<Clock, Error> {
+        let mut opening = self.write();
+        if self.is_unused() {
+            opening.release();
+            opening.options = options.clone();
+        } else if opening.options.bytes_max != options.bytes_max {
+            let (known, wanted) = (opening.options.bytes_max, options.bytes_max);
+            let why = format!("this process has it open with a bytes_max of {known}, not {wanted}");
+            return Err(Error::cannot_open(&self.dir, why));
+        }
+        opening.reopen(&self.dir)?;
+        self.handles.fetch_add(1, Ordering::AcqRel);
+        Ok(opening.options.clock.clone())
+    }
+}
+
 /// A user's handle to a directory.
 pub(super) struct Handle {
     shared: Arc<Shared>,
+    clock: Clock,
     is_closed: AtomicBool,
 }
 
@@ -110,30 +159,15 @@ impl Handle {
             let opened = opened.get_or_insert_default();
             opened.retain(|_, shared| shared.strong_count() > 0);
             let known = opened.get(&path).and_then(Weak::upgrade);
-            match known {
-                Some(shared) if shared.options.bytes_max != options.bytes_max => {
-                    let why = format!(
-                        "this process has it open with a bytes_max of {}, not {}",
-                        shared.options.bytes_max, options.bytes_max
-                    );
-                    return Err(Error::cannot_open(dir, why));
-                }
-                Some(shared) => shared,
-                None => {
-                    let shared = Arc::new(Shared {
-                        dir: path.clone(),
-                        options: options.clone(),
-                        engine: RwLock::new(None),
-                        handles: AtomicUsize::new(0),
-                    });
-                    opened.insert(path, Arc::downgrade(&shared));
-                    shared
-                }
-            }
+            known.unwrap_or_else(|| {
+                let opening = RwLock::new(Opening { options: options.clone(), engine: None });
+                let shared = Arc::new(Shared { dir: path.clone(), handles: AtomicUsize::new(0), opening });
+                opened.insert(path, Arc::downgrade(&shared));
+                shared
+            })
         };
-        shared.reopen()?;
-        shared.handles.fetch_add(1, Ordering::AcqRel);
-        Ok(Handle { shared, is_closed: AtomicBool::new(false) })
+        let clock = shared.open(options)?;
+        Ok(Handle { shared, clock, is_closed: AtomicBool::new(false) })
     }
 
     /// Calls `work` with this process's opening, and creates one if there is none or a fork has inherited it.
@@ -142,12 +176,19 @@ impl Handle {
             return Err(Error::Closed);
         }
         {
-            let engine = self.shared.engine.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(engine) = engine.as_ref().filter(|engine| engine.is_of_this_process()) {
+            let opening = self.shared.read();
+            if let Some(engine) = opening.engine.as_ref().filter(|engine| engine.is_of_this_process()) {
                 return work(engine);
             }
         }
-        work(&self.shared.reopen()?)
+        let engine = {
+            let mut opening = self.shared.write();
+            if self.shared.is_unused() {
+                return Err(Error::Closed);
+            }
+            opening.reopen(&self.shared.dir)?
+        };
+        work(&engine)
     }
 
     pub(super) fn submit(&self, job: Job) {
@@ -173,7 +214,7 @@ impl Handle {
     }
 
     pub(super) fn clock(&self) -> &Clock {
-        &self.shared.options.clock
+        &self.clock
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -190,7 +231,11 @@ impl Handle {
 
     pub(super) fn close(&self) {
         if !self.is_closed.swap(true, Ordering::AcqRel) && self.shared.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.release();
+            let mut opening = self.shared.write();
+            // Another thread may have opened the directory again meanwhile.
+            if self.shared.is_unused() {
+                opening.release();
+            }
         }
     }
 }

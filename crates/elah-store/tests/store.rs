@@ -11,6 +11,7 @@ mod store {
     pub mod gathered;
     pub mod introduced;
     pub mod model;
+    pub mod openings;
     pub mod replaced;
     pub mod serialisable;
     pub mod snapshot;

@@ -1,24 +1,38 @@
 # frozen_string_literal: true
 
+require "socket"
+require_relative "../clients/adapters/error_mapping"
+
 module Elah
   class Sink
     # Attempts to deliver a batch: retries while the destination fails, and halves the batch to find rejected events.
     class Attempts
       # Errors of a destination that does not respond in time: retrying the same events can succeed.
-      PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Full, Store::Failed, Store::Busy, Store::Conflict, Timeout::Error, IOError,
-                 SystemCallError].freeze
+      PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Unavailable, Timeout::Error, IOError, SystemCallError, SocketError].freeze
+      private_constant :PASSING
+
+      # @param error [Exception]
+      # @return [Boolean] whether a server that does not respond caused it, and not an event
+      def self.passing?(error)
+        return true if PASSING.any? { |passing| passing === error } || Adapters::ErrorMapping.of(error)
+
+        # Most apps do not load OpenSSL.
+        defined?(::OpenSSL::SSL::SSLError) ? error.is_a?(::OpenSSL::SSL::SSLError) : false
+      end
 
       # @param destination [#deliver]
       # @param backoff [Backoff]
       # @param health [Health] told of each outcome
       # @param seconds [Numeric] time limit of one attempt
       # @param pause [#call] waits for the given number of seconds
-      def initialize(destination, backoff:, health:, seconds:, pause:)
+      # @param lock [Mutex] held during each call of `deliver`
+      def initialize(destination, backoff:, health:, seconds:, pause:, lock:)
         @destination = destination
         @backoff = backoff
         @health = health
         @seconds = seconds
         @pause = pause
+        @lock = lock
       end
 
       # Returns when the destination has accepted or rejected every event.
@@ -26,15 +40,13 @@ module Elah
       # @param events [Array<Event>]
       # @return [Array<Array(Event, String)>] the rejected events, each with the reason
       def deliver(events)
-        Elah.timeout(@seconds) { @destination.deliver(events) }
+        @lock.synchronize { Elah.timeout(@seconds) { @destination.deliver(events) } }
         @health.succeeded
         []
-      rescue Rejected => e
-        @health.succeeded
-        events.filter_map { |event| [event, e.reasons[event.id]] if e.reasons.key?(event.id) }
       rescue EventLoop::Fatal
         raise
       rescue Exception => e # -- an event may cause any: SystemStackError, NoMemoryError, `exit`, the Cancelled of another fiber
+        return rejected(events, e) if verdict?(events, e)
         raise if over?
 
         if passing?(e)
@@ -54,13 +66,23 @@ module Elah
         event_loop.nil? || !event_loop.ending.nil?
       end
 
+      # Whether the destination names events of this batch and has processed all others. {PushRejected} has ended the block before it did.
+      def verdict?(events, error)
+        error.is_a?(Rejected) && !error.is_a?(PushRejected) && (error.reasons.keys - events.map(&:id)).empty?
+      end
+
+      def rejected(events, error)
+        @health.succeeded
+        events.filter_map { |event| [event, error.reasons[event.id]] if error.reasons.key?(event.id) }
+      end
+
       def refused(event, error)
         @health.refused(error, event)
         [[event, Text.of_exception(error)]]
       end
 
       def passing?(error)
-        PASSING.any? { |passing| passing === error } || (@destination.respond_to?(:passing?) && @destination.passing?(error))
+        Attempts.passing?(error) || (@destination.respond_to?(:passing?) && @destination.passing?(error))
       end
 
       def wait_after(error)

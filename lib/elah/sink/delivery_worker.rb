@@ -3,7 +3,7 @@
 module Elah
   class Sink
     # The background work of a sink in one process: delivers its own journal and adopts journals of dead processes. In a worker both run in fibers
-    # of its loop; elsewhere in a thread with its own loop.
+    # of its loop; elsewhere each has a thread with its own loop. They take turns to call the destination.
     class DeliveryWorker
       # @param sink [Sink]
       # @param destination [#deliver, nil] nil delivers nothing
@@ -16,6 +16,7 @@ module Elah
         @bounds = bounds
         @backoff = backoff
         @pause = pause
+        @lock = @process_id = nil
       end
 
       # @param ledger [Ledger]
@@ -26,6 +27,9 @@ module Elah
         name, journal = journals.open_own(Placement.current.slot)
         return journal unless @destination
 
+        # In a fork, the fiber of the parent that holds the lock never runs.
+        @lock = Mutex.new unless @process_id == Process.pid
+        @process_id = Process.pid
         beside(journal) { delivery(journal, name, ledger).run || interrupted?(journal) }
         beside(journal) { adopt(journals, ledger, journal, name) }
         journal
@@ -39,7 +43,7 @@ module Elah
       private
 
       def delivery(journal, name, ledger)
-        attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)
+        attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause, lock: @lock)
         share = CpuBudget.new(@bounds.busy_share, pause: @pause) { @sink.pressure }
         Delivery.new(journal, name, ledger: ledger, attempts: attempts, health: @sink.health, bounds: @bounds, pause: @pause, share: share,
                                     parked: @sink.method(:parked))

@@ -43,5 +43,9 @@ module Elah
         super("The destination rejected #{reasons.one? ? 'the event' : "#{reasons.size} events"}.", 422, "event_rejected")
       end
     end
+
+    # The {Rejected} of a caller that waits for a delivery. If that caller is the block of another sink, it says nothing about the block's own batch.
+    # @api private
+    class PushRejected < Rejected; end
   end
 end

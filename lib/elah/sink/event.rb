@@ -50,6 +50,15 @@ module Elah
       # @return [Time] when it was accepted
       def accepted_at = Time.at(0, @accepted_ms, :millisecond, in: "UTC")
 
+      # @api private
+      # @param block [#call] maps this event for a destination. It knows no other event, so its {Rejected} says nothing about the rest of the batch
+      # @return [Object] the block's value
+      def map_with(block)
+        block.call(self)
+      rescue Rejected => e
+        raise ArgumentError, e.reasons.fetch(id, e.message)
+      end
+
       def inspect = "#<#{self.class} #{id}#{" #{@stream}" unless @stream.empty?}>"
     end
   end

@@ -12,9 +12,13 @@ module Elah
     class JetStream
       # The server's code for a message larger than the stream's `max_msg_size`.
       MESSAGE_TOO_LARGE = 10_054
+      # The server's code for a stream of this name with other settings.
+      STREAM_EXISTS = 10_058
+      # More than the header of a message has.
+      HEADER_BYTES = 100
       NAME = /\A[A-Za-z0-9_-]+\z/.freeze
       SUBJECT = /\A[^\s*>]+\z/.freeze
-      private_constant :MESSAGE_TOO_LARGE, :NAME, :SUBJECT
+      private_constant :MESSAGE_TOO_LARGE, :STREAM_EXISTS, :HEADER_BYTES, :NAME, :SUBJECT
 
       # @param url [String, Array<String>] nats://HOST:PORT or nats://USER:PASSWORD@HOST:PORT; the port is 4222 unless it is given. `tls://` asks
       #   for TLS. Several servers of a cluster stand in an Array or with commas in between: when one fails, the next is asked.
@@ -31,7 +35,7 @@ module Elah
         @nats = NATSConnection.new(url, ca_file: ca_file)
       end
 
-      # Creates the stream, on disk, unless it exists.
+      # Creates the stream, on disk, unless it exists. One with other settings keeps them.
       #
       # @param duplicate_seconds [Integer] how long the server remembers the IDs of events
       # @return [self]
@@ -39,8 +43,10 @@ module Elah
       def create(duplicate_seconds: 3600)
         window = duplicate_seconds * 1_000_000_000
         config = { name: @stream, subjects: [@subject], storage: "file", retention: "limits", duplicate_window: window }
-        reply = @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]).first
+        reply = @nats.alone { @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]) }.first
         error = JSON.parse(reply)["error"] if reply
+        return self if error && error["err_code"] == STREAM_EXISTS
+
         raise Unavailable, "NATS did not create the stream #{@stream}: #{error ? error['description'] : 'JetStream is off'}." if error || reply.nil?
 
         self
@@ -52,20 +58,23 @@ module Elah
       # @return [void]
       # @raise [Rejected, Elah::Unavailable]
       def deliver(events)
-        reasons = {}
-        fitting = events.select { |event| fits?(event) || !(reasons[event.id] = "The event is larger than the server's max_payload.") }
-        replies = @nats.request(fitting.map { |event| [@subject, { "Nats-Msg-Id" => event.id }, event.bytes] })
+        fitting, large, replies = @nats.alone { publish(events) }
+        reasons = large.to_h { |event| [event.id, "The event is larger than the server's max_payload."] }
         fitting.zip(replies) { |event, reply| check(event, reply, reasons) }
         raise Rejected, reasons if reasons.any?
       end
 
       # @return [void]
-      def close = @nats.close
+      def close = @nats.alone { @nats.close }
 
       private
 
-      # 100 bytes are for the header.
-      def fits?(event) = event.bytes.bytesize + 100 <= @nats.payload_bytes_max
+      # @return [Array] the published events, those that are too large for the server, and its replies to the first
+      def publish(events)
+        bytes_max = @nats.payload_bytes_max - HEADER_BYTES
+        fitting, large = events.partition { |event| event.bytes.bytesize <= bytes_max }
+        [fitting, large, @nats.request(fitting.map { |event| [@subject, { "Nats-Msg-Id" => event.id }, event.bytes] })]
+      end
 
       # Whatever subscribes to the subject may reply too, so only the stream's own acknowledgement counts.
       def check(event, reply, reasons)

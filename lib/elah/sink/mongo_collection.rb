@@ -24,7 +24,7 @@ module Elah
       # @return [void]
       # @raise [Rejected] when the server rejects some of them
       def deliver(events)
-        @collection.insert_many(events.map { |event| { "_id" => event.id }.merge(@document.call(event)) }, ordered: false)
+        @collection.insert_many(events.map { |event| { "_id" => event.id }.merge(event.map_with(@document)) }, ordered: false)
       rescue ::Elah::Mongo::WriteFailed => e
         # mongo-java-server refuses the whole command when another one inserts the same document at the same moment.
         errors = e.write_errors.empty? && events.one? ? [[0, e.server_code, e.message]] : e.write_errors

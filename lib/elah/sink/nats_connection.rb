@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require "openssl"
 require "socket"
 require "securerandom"
 require "uri"
@@ -8,6 +9,7 @@ require "uri"
 module Elah
   class Sink
     # A connection to a NATS server that sends many messages at once and reads the replies. It connects at its first use, and again after a failure.
+    # Whoever reads next gets the next reply, so call all other methods within {#alone}.
     # See https://docs.nats.io/reference/reference-protocols/nats-protocol.
     class NATSConnection
       PORT = 4222
@@ -21,7 +23,7 @@ module Elah
       OTHER_LINES_MAX = 1000
       NO_REPLIES = "it sends no replies"
       SCHEMES = %w[nats tls].freeze
-      FAILURES = [SystemCallError, IOError, SocketError, JSON::ParseError].freeze
+      FAILURES = [SystemCallError, IOError, SocketError, OpenSSL::SSL::SSLError, JSON::ParseError].freeze
       NO_RESPONDERS = "NATS/1.0 503"
       private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :REPLY_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS,
                        :OTHER_LINES_MAX, :NO_REPLIES
@@ -36,7 +38,15 @@ module Elah
         raise OptionError, "ca_file: the file #{ca_file} does not exist." if ca_file && !File.file?(ca_file)
 
         @ca_file = ca_file
-        @socket = nil
+        begin_anew
+      end
+
+      # Calls the block while no other fiber or thread is in one.
+      #
+      # @return [Object] the block's value
+      def alone(&block)
+        begin_anew unless @process_id == Process.pid
+        @lock.synchronize(&block)
       end
 
       # @return [Integer] bytes of a message that the server accepts, header included
@@ -69,6 +79,15 @@ module Elah
       end
 
       private
+
+      # A fork leaves the connection to its parent, without a word to the server. A fiber of the parent that holds the lock never runs in the fork.
+      def begin_anew
+        inherited = @socket
+        @socket = nil
+        @lock = Mutex.new
+        @process_id = Process.pid
+        inherited&.to_io&.close
+      end
 
       def parse(url)
         parsed = URI.parse(url.strip)
@@ -118,7 +137,6 @@ module Elah
       def secure(info)
         raise IOError, "it has no TLS" unless info["tls_required"] || info["tls_available"]
 
-        require "openssl"
         context = OpenSSL::SSL::SSLContext.new
         context.set_params(verify_hostname: false, **(@ca_file ? { ca_file: @ca_file } : {}))
         @socket = OpenSSL::SSL::SSLSocket.new(@socket, context).tap { |socket| socket.sync_close = true }

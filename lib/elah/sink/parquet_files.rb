@@ -63,11 +63,11 @@ module Elah
       end
 
       def values(event, reasons)
-        given = @row.call(event)
+        given = event.map_with(@row)
         @columns.each_with_index.map { |column, index| column.cast(given[index]) }
-      rescue Cancelled, *Attempts::PASSING
-        raise
       rescue StandardError => e
+        raise if e.is_a?(Cancelled) || Attempts.passing?(e)
+
         reasons[event.id] = e.is_a?(ParquetColumn::Misfit) ? e.message : Text.of_exception(e)
         nil
       end

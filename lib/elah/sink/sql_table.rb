@@ -69,7 +69,7 @@ module Elah
 
       # @raise [ArgumentError] when values are missing or left over: they would shift into the rows of other events
       def row_of(event)
-        row = [event.id, *@row.call(event)]
+        row = [event.id, *event.map_with(@row)]
         return row if row.size == @columns.size
 
         raise ArgumentError, "The row has #{row.size - 1} values for the #{@columns.size - 1} columns #{@columns.drop(1).join(', ')}."

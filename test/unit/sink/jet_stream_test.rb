@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "socket"
+require "support/servers"
+require "tmpdir"
 
 # What a JetStream destination makes of replies that no proper server sends. The promises that a real server keeps are
 # in test/integration/sink_destinations_test.rb.
@@ -11,12 +13,17 @@ class JetStreamTest < Minitest::Test
 
   # Owns a server that replies to each message as the test says.
   class Liar
-    def initialize(info, &reply)
+    def initialize(info, tls: nil, &reply)
       @info = info
+      @tls = tls
       @reply = reply
+      @connections = Queue.new
       @server = TCPServer.new("127.0.0.1", 0)
-      @thread = Thread.new { loop { serve(@server.accept) } }
+      @thread = Thread.new { loop { Thread.new(@server.accept) { |client| serve(client) } } }
     end
+
+    # @return [Integer] how many there were
+    def connections = @connections.size
 
     # @return [String] the client's first line
     attr_reader :greeting
@@ -31,7 +38,9 @@ class JetStreamTest < Minitest::Test
     private
 
     def serve(client)
+      @connections << true
       client.write("INFO #{@info}\r\n")
+      client = OpenSSL::SSL::SSLSocket.new(client, @tls).tap(&:accept) if @tls
       while (line = client.gets("\r\n"))
         @greeting ||= line
         client.write("PONG\r\n") if line.start_with?("PING")
@@ -50,9 +59,9 @@ class JetStreamTest < Minitest::Test
   def event = Elah::Sink::Event.new(Random.bytes(16), +"", 0, true, +"{}")
   def send_reply(client, inbox, text) = client.write("MSG #{inbox} 1 #{text.bytesize}\r\n#{text}\r\n")
 
-  def with_stream(info: INFO, user: "", reply: method(:send_reply))
-    liar = Liar.new(info, &reply)
-    stream = Elah::Sink::JetStream.new(liar.url(user), stream: "S")
+  def with_stream(info: INFO, user: "", reply: method(:send_reply), tls: nil, ca_file: nil)
+    liar = Liar.new(info, tls: tls, &reply)
+    stream = Elah::Sink::JetStream.new(liar.url(user), stream: "S", ca_file: ca_file)
     yield stream, liar
   ensure
     stream&.close
@@ -122,6 +131,57 @@ class JetStreamTest < Minitest::Test
       with_stream(reply: ->(client, inbox) { client.write(answer.sub("%s") { inbox }) }) do |stream|
         assert_raises(Elah::Unavailable, answer) { stream.deliver([event]) }
       end
+    end
+  end
+
+  # Each read the replies to the other: both waited in vain, and one closed the connection of the other.
+  def test_two_that_deliver_at_once_get_their_own_replies
+    replying(ACKNOWLEDGED) do |stream, liar|
+      Elah.run do
+        delivering = Array.new(2) { Elah.async { 20.times { stream.deliver(Array.new(20) { event }) } } }
+        Elah.timeout(60) { delivering.each(&:value) }
+      end
+      assert_equal 1, liar.connections
+    end
+  end
+
+  # The workers of a server shared the connection of their supervisor, which had called `create`.
+  def test_a_fork_has_a_connection_of_its_own
+    replying(ACKNOWLEDGED) do |stream, liar|
+      stream.deliver([event])
+      child = fork do
+        stream.deliver([event])
+        exit!(true)
+      end
+      assert_predicate Process.wait2(child).last, :success?
+      assert_equal 2, liar.connections
+      stream.deliver([event])
+      assert_equal 2, liar.connections, "the parent still has its own"
+    end
+  end
+
+  # OpenSSL 3 raises SSLError when a peer is gone without close_notify: a lone event became a dead letter.
+  def test_a_lost_connection_with_tls_is_tried_again
+    Dir.mktmpdir do |folder|
+      certificate = Servers::Certificate.issue(folder)
+      tls = OpenSSL::SSL::SSLContext.new
+      tls.cert = OpenSSL::X509::Certificate.new(File.read(certificate.path))
+      tls.key = OpenSSL::PKey.read(File.read(certificate.key_path))
+      gone = ->(client, _inbox) { client.to_io.close }
+      info = '{"max_payload":65536,"headers":true,"tls_required":true}'
+      with_stream(info: info, reply: gone, tls: tls, ca_file: certificate.authority_path) do |stream|
+        error = assert_raises(Elah::Unavailable) { stream.deliver([event]) }
+        assert_match(/does not respond/, error.message)
+      end
+    end
+  end
+
+  def test_a_stream_that_exists_with_other_settings_is_kept
+    replying('{"error":{"err_code":10058,"description":"stream name already in use"}}') do |stream|
+      assert_same stream, stream.create
+    end
+    replying('{"error":{"err_code":10047,"description":"no room"}}') do |stream|
+      assert_match(/did not create the stream S: no room/, assert_raises(Elah::Unavailable) { stream.create }.message)
     end
   end
 
