@@ -180,7 +180,8 @@ class AsyncTest < Minitest::Test
 
   # The failure of a library that is missing, or `exit`, ended it with a line of the log.
   def test_every_goes_on_after_any_exception
-    failures = [-> { raise NotImplementedError }, -> { require "no/such/file" }, -> { exit }, -> { raise SecurityError }]
+    failures = [-> { raise NotImplementedError }, -> { require "no/such/file" }, -> { exit },
+                -> { raise SecurityError }]
     left = failures.dup
     _, warnings = capture_io do
       assert_raises(SystemExit) do
@@ -220,8 +221,8 @@ class AsyncTest < Minitest::Test
     assert_equal [1], ended
   end
 
-  # Who was cancelled once, as the late call of a gather is, was never cancelled again: a second attempt at a backend that
-  # hangs outlived its request for ever.
+  # Who was cancelled once, as the late call of a gather is, was never cancelled again: a second attempt at a backend
+  # that hangs outlived its request for ever.
   def test_a_fiber_that_rescues_its_cancellation_is_cancelled_again
     rescued = []
     late = nil

@@ -156,8 +156,8 @@ class EntityJobTest < EntityCase
     assert_empty @runs
   end
 
-  # Its call waited for the end of the run. A worker that made it again and again took the owner for slow, and refused the
-  # calls of others to it.
+  # Its call waited for the end of the run. A worker that made it again and again took the owner for slow, and refused
+  # the calls of others to it.
   def test_a_worker_that_starts_while_a_job_runs_does_not_call_it
     gate = Queue.new
     calls = []
