@@ -77,8 +77,8 @@ class SinkRequestsServingTest < Minitest::Test
       %w[/all?q=1 /except?a=%C3%BC /only].each { |target| assert_equal 200, get(server, target, *LINES).status }
       all, except, only = server.get("/seen").json
       assert_equal({ **HEADERS, "cookie" => "a=1; b=2", "authorization" => "Basic x" }, all["data"]["headers"])
-    assert_equal({ "site" => "shop", "path" => "/all", "headers" => all["data"]["headers"],
-                   "params" => { "q" => "1" } }, all["data"])
+      assert_equal({ "site" => "shop", "path" => "/all", "headers" => all["data"]["headers"],
+                     "params" => { "q" => "1" } }, all["data"])
       assert_equal [HEADERS, { "a" => "ü" }], except["data"].values_at("headers", "params")
       assert_equal ["web", "0190d3c0-0000-7000-8000-000000000001"], except.values_at("stream", "id")
       assert_equal({ "host" => "h", "x-two" => "1, 2" }, only["data"]["headers"])
