@@ -106,6 +106,15 @@ class EntityCase < Minitest::Test
     end.in(store)
   end
 
+  # Runs the block with a configuration of its own.
+  def with_config(**options)
+    previous = Elah.config
+    Elah.config = Elah::Config.build(**options)
+    yield
+  ensure
+    Elah.config = previous
+  end
+
   # Raises what a call raised; the value of one that did not.
   def one(answer) = answer.is_a?(Exception) ? raise(answer) : answer
 end

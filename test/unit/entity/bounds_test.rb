@@ -5,14 +5,6 @@ require "support/entity_case"
 
 # How much waits, how much stays in memory, and a store without room.
 class EntityBoundsTest < EntityCase
-  def with_config(**options)
-    previous = Elah.config
-    Elah.config = Elah::Config.build(**options)
-    yield
-  ensure
-    Elah.config = previous
-  end
-
   # A name that an app took from a request could be that of a private method, such as `system`.
   def test_only_public_methods_of_the_class_are_called
     %i[system state restore instance_eval].each do |name|
