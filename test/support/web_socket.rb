@@ -13,7 +13,6 @@ class WebSocket
                   "Sec-WebSocket-Key" => KEY, "Sec-WebSocket-Version" => "13" }.merge(headers)
     lines = handshake.map { |name, value| "#{name}: #{value}\r\n" }
     @client.write("GET #{path} HTTP/1.1\r\n#{lines.join}\r\n")
-
     head = @client.read_head
     raise "no WebSocket: #{head}" unless head.status == 101 && head["sec-websocket-accept"] == ACCEPT
   end

@@ -275,8 +275,8 @@ class JSONGenerateTest < Minitest::Test
 
   def test_under_gc_stress
     random = Random.new(9)
-    values = [*Array.new(15) { random_value(random) }, Money.new(5), Inner.new([Name.new("n"), 2**80]),
-              Point.new(1, [2]), "é".encode("UTF-16LE")]
+    values = Array.new(15) { random_value(random) } +
+             [Money.new(5), Inner.new([Name.new("n"), 2**80]), Point.new(1, [2]), "é".encode("UTF-16LE")]
     expected = values.map { |value| JSON.generate(value) }
     GC.stress = true
     actual = values.map { |value| Elah::JSON.generate(value) }

@@ -19,8 +19,10 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
       @queries << ids
       @block&.call(@queries.size)
       ids.select { |id| id < 1000 }.map do |id|
-        if id.negative? then { "_id" => id, "n" => { "=" => 1000 } }
-        else { "_id" => id, "d" => "document #{id}" }.slice("_id", *projection.keys)
+        if id.negative?
+          { "_id" => id, "n" => { "=" => 1000 } }
+        else
+          { "_id" => id, "d" => "document #{id}" }.slice("_id", *projection.keys)
         end
       end
     end

@@ -87,7 +87,6 @@ class VisitorsTest < Minitest::Test
     }.each do |agent, verdict|
       bot = of("203.0.113.77", agent).bot
       verdict ? assert_equal(verdict, bot, agent) : assert_nil(bot, agent)
-
     end
   end
 end
