@@ -12,7 +12,9 @@ class RestartEnvironmentTest < Minitest::Test
     ENV["SET_BY_APP"] = "#{ENV['SET_BY_APP']}x"
     ENV.delete("GIVEN_FOR_LOADING")&.then { |text| GIVEN = text }
     class Api < Elah::API
-      get("/") { [Elah.config.queue_max, Elah.config.environment, *ENV.values_at("RACK_ENV", "SET_BY_APP"), GIVEN].join(" ") }
+      get("/") do
+        [Elah.config.queue_max, Elah.config.environment, *ENV.values_at("RACK_ENV", "SET_BY_APP"), GIVEN].join(" ")
+      end
       get("/fork") { fork { sleep }.to_s }
     end
     run Api

@@ -6,8 +6,8 @@ require "support/sink_case"
 
 # What an exception of a destination says about the events of its batch, and when a destination is called.
 class SinkAttemptsTest < SinkCase
-  # Each waiting event became a dead letter at once while the PostgreSQL of a cluster or of ActiveRecord restarted, a name
-  # could not be resolved, or a TLS connection was lost.
+  # Each waiting event became a dead letter at once while the PostgreSQL of a cluster or of ActiveRecord restarted, a
+  # name could not be resolved, or a TLS connection was lost.
   def test_errors_of_a_server_that_is_away_are_no_fault_of_an_event
     errors = [Elah::Store::Unavailable, Elah::Store::CannotOpen, Elah::Store::Fenced, SocketError,
               OpenSSL::SSL::SSLError].map { |error_class| error_class.new("away") }
