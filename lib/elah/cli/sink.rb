@@ -82,7 +82,7 @@ module Elah
         def check_dead(sink, ids) = ids.each { |id| letter(sink, id) }
 
         def replay(sink, ids, _all, out)
-          letters = ids.empty? ? enum_for(:each_letter, sink) : ids.map { |id| letter(sink, id) }
+          letters = ids.empty? ? each_letter(sink) : ids.map { |id| letter(sink, id) }
           sink = with_room(sink, letters.map { |letter| letter.bytes.bytesize })
           replayed = sink.replay(ids.empty? ? nil : ids)
           out.puts "Put #{count(replayed, 'event')} into the journal again."
@@ -117,6 +117,8 @@ module Elah
         end
 
         def each_letter(sink)
+          return enum_for(:each_letter, sink) unless block_given?
+
           last = nil
           while (page = sink.dead_letters(after: last, limit: 1000)).any?
             page.each { |letter| yield letter }

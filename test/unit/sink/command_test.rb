@@ -16,6 +16,8 @@ class SinkCommandTest < SinkCase
   def elah(*argv)
     out, err = StringIO.new, StringIO.new
     [Elah::CLI.start([*argv, "--data", @folder], out: out, err: err), out.string, err.string]
+  ensure
+    Elah.config = nil
   end
 
   # Sizes of the events that it delivers from now on.
