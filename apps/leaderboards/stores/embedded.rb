@@ -107,7 +107,6 @@ module Leaderboards
       def size(definition) = board(definition).size
       def banned(definition) = board(definition).banned
 
-
       # A season may end between the look for its board and the call.
       def export(definition, after, limit, season = nil)
         loop do
@@ -136,11 +135,9 @@ module Leaderboards
 
       def board_of_season(definition, number)
         board = board(definition)
-        if Boards::Seasons.find(@seasons, definition.key, number)&.ended? || board.over?(number)
-          return @boards["#{definition.key}@#{number}"] if number >= oldest_kept(definition)
-        elsif board.seasons(1).first.number == number
-          return board
-        end
+        is_ended = Boards::Seasons.find(@seasons, definition.key, number)&.ended?
+        return board if !is_ended && board.seasons(1).first.number == number
+        return @boards["#{definition.key}@#{number}"] if (is_ended || board.over?(number)) && number >= oldest_kept(definition)
 
         raise SeasonNotFound, "The leaderboard has no season #{number}; it may have been deleted."
       end

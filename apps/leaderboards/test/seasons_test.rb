@@ -85,6 +85,7 @@ class SeasonsTest < BoardCase
     assert_equal names, lines.map { |line| json(line)["member"] }
   end
 
+  # The season that ended between two looks at it was not found.
   def test_a_season_that_ends_within_a_batch_of_an_export_is_whole
     6.times do |moment|
       board = create(season: "hour", name: "Points #{moment}")

@@ -88,7 +88,7 @@ module Links
           order = chunk.first
           next place_all(chunk) unless order.reuse? || order.request
 
-          [order.request ? @requests.once(order) { |again| place(order, again) } : place(order)]
+          [order.request ? @requests.once(order) { place(order) } : place(order)]
         end
       end
 
@@ -156,30 +156,31 @@ module Links
         outcomes
       end
 
-      # @param again [Boolean] whether another attempt may have made the link
       # @return [Creation::Outcome]
-      def place(order, again = false)
+      def place(order)
         link = order.link
         found = existing(order) and return Creation::Outcome.new(:found, found)
         @links.insert_one(document(link, order.visits))
         Creation::Outcome.new(:created, link.code)
       rescue Elah::Mongo::DuplicateKey
         found = existing(order) and return Creation::Outcome.new(:found, found)
-        conclude(link, again) || place_beside(order, again)
+        conclude(order) || place_beside(order)
       end
 
       # @return [Creation::Outcome, nil] nil when the code is free
-      def conclude(link, again)
-        other = @links.find_one({ "_id" => link.code }, projection: { "p" => 1 }) or return
-        Creation::Outcome.new(again && other["p"] == Place.of(link) ? :repeated : :taken, link.code)
+      def conclude(order)
+        link = order.link
+        other = @links.find_one({ "_id" => link.code }, projection: { "p" => 1, "r" => 1 }) or return
+        is_own = order.request && other["p"] == Place.of(link) && other["r"] == Record.redirect(link)
+        Creation::Outcome.new(is_own ? :repeated : :taken, link.code)
       end
 
       # Another link already serves this target.
-      def place_beside(order, again)
+      def place_beside(order)
         @links.insert_one(document(order.link, order.visits).reject { |name, _| name == "f" })
         Creation::Outcome.new(:created, order.link.code)
       rescue Elah::Mongo::DuplicateKey
-        conclude(order.link, again) || retry
+        conclude(order) || retry
       end
 
       # @return [String, nil] the code of a link that can stand for the ordered one

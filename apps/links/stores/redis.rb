@@ -82,7 +82,7 @@ module Links
           orders.chunk_while { |*pair| pair.none? { |order| order.reuse? || order.request } }.flat_map do |chunk|
             order = chunk.first
             if order.request
-              [@requests.once(order) { |again| place(order, again) }]
+              [@requests.once(order) { place(order) }]
             else
               order.reuse? ? [place(order)] : place_all(chunk)
             end
@@ -169,11 +169,11 @@ module Links
         end
       end
 
-      def place(order, again = false)
+      def place(order)
         found = existing(order)
         return Creation::Outcome.new(:found, found) if found
 
-        outcome = place_all([order], again).first
+        outcome = place_all([order]).first
         return outcome unless outcome.kind == :created && order.reuse? && !order.custom? && !order.link.limited?
 
         # A concurrent request for the same target may have been first.
@@ -196,23 +196,23 @@ module Links
 
       def redirecting_alike(code, link) = (code if code && redirect(code) == Record.redirect(link))
 
-      # @param again [Boolean] whether another attempt may have made the links
-      def place_all(orders, again = false)
+      def place_all(orders)
         links = orders.map(&:link)
         @index.add(links)
         details = @create.call_each(orders.map { |order| { keys: [link_key(order.link.code)], args: [*stored(order.link), order.visits] } })
-        outcomes = links.zip(details).map { |link, other| conclude(link, other, again) }
+        outcomes = orders.zip(details).map { |order, other| conclude(order, other) }
         claim_targets(links.zip(outcomes).filter_map { |link, outcome| link unless outcome.kind == :taken })
         outcomes
       end
 
-      # @param other [String, nil] details of the link that had the code already
-      def conclude(link, other, again)
+      # @param other [String, nil] details of the link that had the code already: another one, or that of another attempt of the request
+      def conclude(order, other)
+        link = order.link
         return Creation::Outcome.new(:created, link.code) unless other
 
         same_time = Record.created_at(other) == link.created_at # then both have the same entries in the index
         @index.remove(link) unless same_time
-        Creation::Outcome.new(same_time && again ? :repeated : :taken, link.code)
+        Creation::Outcome.new(same_time && order.request && redirecting_alike(link.code, link) ? :repeated : :taken, link.code)
       end
 
       # The first link with a redirect serves the others; a link that no longer has it is replaced.

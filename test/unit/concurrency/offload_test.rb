@@ -106,7 +106,7 @@ class OffloadTest < Minitest::Test
       hanging = Elah.async { Elah.offload(pool) { (begun << true) && gate.pop } }
       begun.pop
       3.times { Elah.async { Elah.offload(pool) { flunk } }.cancel.wait }
-      assert_raises(Elah::Overloaded) { Elah.offload(pool) { flunk } }
+      assert_raises(Elah::Overloaded) { Elah.timeout(30) { Elah.offload(pool) { flunk } } }
       gate << 1
       assert_equal 1, hanging.value
       begin

@@ -203,8 +203,8 @@ module Leaderboards
           lines = view.rows.map do |row|
             %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{row.metadata && %(,"metadata":#{row.metadata})}}\n)
           end
-          after = @order.cursor(view.places.last) if view.rows.any? && view.first + view.rows.size < view.size
-          [lines.join, after, view.season.to_i]
+          last = view.places.last if view.rows.any? && view.first + view.rows.size < view.size
+          [lines.join, last && @order.cursor(last), view.season.to_i]
         end
 
         # @return [String]

@@ -254,8 +254,9 @@ module Leaderboards
           return {#places}
         LUA
 
-        # Ends a season and its log for the feed, and begins the next, unless that has happened. ARGV: the season to end (empty: there is none yet), the
-        # time, begin and planned end of the next one, how many are kept. Returns the current season and its data.
+        # Ends a season and its log for the feed, and begins the next, unless that has happened. ARGV: the season to end (empty:
+        # there is none yet), the time, begin and planned end of the next one, how many are kept. Returns the current season and
+        # its data.
         ADVANCE = <<~LUA
           local stem = string.sub(KEYS[1], 1, -8)
           local current = redis.call('GET', KEYS[1])

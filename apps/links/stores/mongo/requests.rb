@@ -17,16 +17,14 @@ module Links
         # Carries out a request, unless that was done before. Attempts at the same time, or after one with an unknown outcome, make the same link.
         #
         # @param order [Order] gets the code and the time of the link that another attempt has planned
-        # @yieldparam again [Boolean] whether another attempt may have made the link
         # @yieldreturn [Creation::Outcome]
         # @return [Creation::Outcome]
         def once(order)
           request = order.request
-          plan = request.plan(order.link)
-          kept = keep(request.key, plan)
+          kept = keep(request.key, request.plan(order.link))
           known = request.resume(kept, order.link) and return known
 
-          yield(!kept.equal?(plan)).tap { |outcome| finish(request, kept, outcome) }
+          yield.tap { |outcome| finish(request, kept, outcome) }
         end
 
         private

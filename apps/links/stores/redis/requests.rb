@@ -14,17 +14,15 @@ module Links
         # Carries out a request, unless that was done before. Attempts at the same time, or after one with an unknown outcome, make the same link.
         #
         # @param order [Order] gets the code and the time of the link that another attempt has planned
-        # @yieldparam again [Boolean] whether another attempt may have made the link
         # @yieldreturn [Creation::Outcome]
         # @return [Creation::Outcome]
         def once(order)
           request = order.request
           key = "links:request:#{request.key}"
-          plan = request.plan(order.link)
-          kept = keep(key, plan)
+          kept = keep(key, request.plan(order.link))
           known = request.resume(kept, order.link) and return known
 
-          outcome = yield(!kept.equal?(plan))
+          outcome = yield
           result = outcome.kind == :taken ? "" : request.encode(outcome.code)
           @replace.call(keys: [key], args: [kept, result, StoredRequest::KEPT_SECONDS])
           outcome
