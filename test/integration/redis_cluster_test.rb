@@ -224,6 +224,7 @@ class RedisClusterTest < Minitest::Test
   # Lets a node forget the others, so that it finds the cluster down.
   def cut_off(node)
     client = Elah::Redis.new(node.url)
+    client.call("CONFIG", "SET", "cluster-require-full-coverage", "yes")
     others = client.call("CLUSTER", "NODES").lines.grep_v(/myself/).map { |line| line[/\A\h+/] }
     others.each { |id| client.call("CLUSTER", "FORGET", id) }
     wait_until("the cluster is down for it") { client.call("CLUSTER", "INFO").include?("cluster_state:fail") }

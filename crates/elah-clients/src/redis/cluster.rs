@@ -298,8 +298,8 @@ impl ClusterClient {
     }
 
     async fn slots_of(&self, node: &Node) -> Result<SlotMap, Error> {
-        let replies = self.ask(node, &SlotMap::question(), &Arc::default()).await?;
-        SlotMap::read(replies, &node.host).map_err(|cause| Error::Unreachable {
+        let replies = self.ask(node, &SlotMap::question_with_state(), &Arc::default()).await?;
+        SlotMap::read_with_state(replies, &node.host).map_err(|cause| Error::Unreachable {
             server: Arc::clone(&self.settings.server),
             cause: cause.trim_end_matches('.').into(),
             retry_after: Duration::ZERO,

@@ -14,31 +14,39 @@ pub(crate) struct SlotMap {
 }
 
 impl SlotMap {
-    /// The question for the state of the cluster and for the slots.
+    /// The question for the slots.
     pub(crate) fn question() -> Commands {
         let mut commands = Commands::with_capacity(64);
-        for subject in [b"INFO".as_slice(), b"SLOTS"] {
-            commands.begin(2);
-            commands.word(b"CLUSTER");
-            commands.word(subject);
-        }
+        ask(&mut commands, b"SLOTS");
         commands
     }
 
-    /// Reads the replies to the question, of the node at `host`; the text of its refusal otherwise. A user who may not ask for the
-    /// state has the slots all the same.
-    pub(crate) fn read(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
+    /// The question for the state of the cluster, and for the slots.
+    pub(crate) fn question_with_state() -> Commands {
+        let mut commands = Commands::with_capacity(64);
+        ask(&mut commands, b"INFO");
+        commands.append(&SlotMap::question());
+        commands
+    }
+
+    /// Reads the replies to the question with the state. A user who may not ask for that has the slots all the same.
+    pub(crate) fn read_with_state(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
         let is_doubtful = match replies.clone().next_item() {
             Item::Text(state) => state.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"cluster_state:fail")),
             _ => false,
         };
         replies.skip();
+        SlotMap::read(replies, host).map(|map| SlotMap { is_doubtful, ..map })
+    }
+
+    /// Reads the reply to the question, of the node at `host`; the text of its refusal otherwise.
+    pub(crate) fn read(mut replies: Replies, host: &str) -> Result<SlotMap, String> {
         let ranges = match replies.next_item() {
             Item::Array(ranges) => ranges,
             Item::Refusal(line) => return Err(String::from_utf8_lossy(line).into_owned()),
             _ => 0,
         };
-        let mut map = SlotMap { is_doubtful, ..SlotMap::default() };
+        let mut map = SlotMap::default();
         for _ in 0..ranges {
             map.read_range(&mut replies, host);
         }
@@ -97,6 +105,12 @@ impl SlotMap {
     }
 }
 
+fn ask(commands: &mut Commands, subject: &[u8]) {
+    commands.begin(2);
+    commands.word(b"CLUSTER");
+    commands.word(subject);
+}
+
 fn slot_number(item: Item<'_>) -> Option<u16> {
     let Item::Integer(number) = item else { return None };
     u16::try_from(number).ok().filter(|slot| *slot < SLOTS)
@@ -143,12 +157,8 @@ mod tests {
 
     use super::*;
 
-    fn read(slots: &str) -> Result<SlotMap, String> {
-        read_with("$16\r\ncluster_state:ok\r\n", slots)
-    }
-
-    fn read_with(state: &str, slots: &str) -> Result<SlotMap, String> {
-        SlotMap::read(Replies::new(Bytes::from(format!("{state}{slots}"))), "asked")
+    fn read(reply: &'static str) -> Result<SlotMap, String> {
+        SlotMap::read(Replies::new(Bytes::from_static(reply.as_bytes())), "asked")
     }
 
     fn address(host: &str, port: u16) -> Option<(String, u16)> {
@@ -184,7 +194,10 @@ mod tests {
     #[test]
     fn a_node_that_finds_the_cluster_down_is_doubtful() {
         let slots = "*1\r\n*3\r\n:0\r\n:9\r\n*2\r\n$1\r\nh\r\n:1\r\n";
-        let is_doubtful = |state| read_with(state, slots).map(|map| map.is_doubtful());
+        let is_doubtful = |state| {
+            let replies = Replies::new(Bytes::from(format!("{state}{slots}")));
+            SlotMap::read_with_state(replies, "asked").map(|map| map.is_doubtful())
+        };
         assert_eq!(is_doubtful("$16\r\ncluster_state:ok\r\n"), Ok(false));
         assert_eq!(is_doubtful("$33\r\nx:1\r\ncluster_state:fail\r\ny:fail\r\n\r\n"), Ok(true));
         assert_eq!(is_doubtful("-NOPERM no permissions\r\n"), Ok(false));
