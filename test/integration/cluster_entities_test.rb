@@ -143,7 +143,7 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
-  # A script whose first loop has ended. In its second one it calls the server's accounts, as in the first, and has none.
+  # A script whose first loop has ended. In its second one it calls the server's accounts, as in the first.
   SCRIPT = BankCluster::APP[/\A.*^ACCOUNTS = [^\n]*\n/m] + <<~RUBY
     KEYS = Array.new(40) { |number| "account\#{number}" }
     Elah.run { KEYS.each { |key| ACCOUNTS[key].balance } }
