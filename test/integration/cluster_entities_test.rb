@@ -143,10 +143,10 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
-  # A script whose first loop has ended. In its second one it calls the server's accounts, and the server calls its own.
+  # A script whose first loop has ended. In its second one it calls the server's accounts, as in the first.
   SCRIPT = BankCluster::APP[/\A.*^ACCOUNTS = [^\n]*\n/m] + <<~RUBY
     KEYS = Array.new(40) { |number| "account\#{number}" }
-    Elah.run { KEYS.each { |key| ACCOUNTS[key].balance } until ACCOUNTS.size >= 5 }
+    Elah.run { KEYS.each { |key| ACCOUNTS[key].balance } }
     Elah.run do
       KEYS.each { |key| ACCOUNTS[key].deposit(1) }
       puts "deposited"
@@ -162,7 +162,7 @@ class ClusterEntitiesTest < Minitest::Test
         assert_equal "deposited\n", script.gets
         KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) }
         script.puts
-        assert_operator script.gets.to_i, :>=, 5
+        assert_equal "0\n", script.gets
       end
       assert_equal KEYS.to_h { |key| [key, 2] }, cluster.balances(server)
     end

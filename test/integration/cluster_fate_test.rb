@@ -77,8 +77,7 @@ class ClusterFateTest < ClusterCase
     end
   end
 
-  # The database let it open no session. While calls came, each of which asked for rows again and again, it did not try
-  # again, and all its entities were unavailable for as long as clients came.
+  # The database lets it open no session for a while, during which calls ask for rows again and again.
   def test_a_process_opens_a_session_again_while_calls_come
     with_database_of_its_owner do |owner, store|
       tally = Tally.in(store)["1"]
