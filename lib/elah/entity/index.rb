@@ -52,7 +52,12 @@ module Elah
 
       # Rows in the order of their keys' bytes. All conditions must hold.
       #
-      # @param (see Elah::Store::Table#range)
+      # @param prefix [String, nil] keys that start with it
+      # @param from [String, nil] keys from this one on
+      # @param to [String, nil] keys before this one
+      # @param after [String, nil] keys after this one, in the direction of the walk
+      # @param limit [Integer] maximum number of rows
+      # @param reverse [Boolean] from the last key to the first
       # @return [Array<Array(String, String)>] keys and values; at most `limit`, see {#each} for all
       def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
         range_native([prefix, from, to, after], Store.limit(limit), reverse)
