@@ -449,7 +449,7 @@ impl Machine {
     /// Begins to hand over shards: all when the writer wants none, and those above its part when the members are calm.
     fn hand_over(&mut self, now: u64, actions: &mut Vec<Action>) {
         let is_calm = self.members.same_since().is_some_and(|since| now - since >= self.config.calm);
-        if !(is_calm || !self.is_ready()) || !self.members.has_ready() {
+        if (!is_calm && self.is_ready()) || !self.members.has_ready() {
             return;
         }
         let owned = &self.owned;
