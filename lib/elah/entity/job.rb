@@ -110,6 +110,7 @@ module Elah
 
         # The owner may be a worker that boots, or one with older code that does not know jobs.
         def plan(jobs, name, schedule)
+          jobs.start
           jobs[name].plan(schedule) unless jobs.index(:schedules).get(name) == JSON.generate(schedule)
         rescue Cancelled, Store::Closed
           raise

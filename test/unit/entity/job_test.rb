@@ -60,7 +60,6 @@ class EntityJobTest < EntityCase
     @clock.advance(9)
     in_new_process do
       Elah.every(10, once: "job", store: @timed) { @runs << :second }
-      wait_until { @jobs.size == 1 }
       assert_equal 10, due_in
       @clock.advance(1)
       assert_equal :second, @runs.pop
@@ -167,7 +166,7 @@ class EntityJobTest < EntityCase
       @clock.advance(10)
       @runs.pop
       running.cancel
-      @jobs.define_singleton_method(:call) { |key, name, arguments| super(key, name, arguments).tap { calls << key } }
+      @jobs.define_singleton_method(:call) { |key, name, arguments| calls << key && super(key, name, arguments) }
       Elah.every(10, once: "job", store: @timed) { @runs << 1 }
       Elah.every(10, once: "another", store: @timed) { @runs << 2 }
       wait_until_planned("another")
