@@ -215,7 +215,7 @@ module Elah
       option :cluster_node, :string, "Names this machine in the cluster, by a DNS name that its certificate has; by default the host name."
       option :cluster_tls, :tls_files, "Reads the certificate of this machine, its key, and the authority that signs those of all machines " \
                                        "from these PEM files, and again when they change."
-      option :lease_seconds, :float, "Lets other machines take over the shards of a process of this one that shows no sign of life for longer.",
+      option :lease_seconds, :float, "Reassigns the shards of this process once it has sent no heartbeat for so long.",
              unit: "seconds", default: 5.0, range: 1.0..60.0
     end
 

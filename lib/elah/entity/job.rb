@@ -133,8 +133,9 @@ module Elah
       def plan(schedule)
         return if schedule == @schedule
 
-        state.put("schedule", JSON.generate(schedule))
-        index(:schedules).put(key, JSON.generate(schedule))
+        text = JSON.generate(schedule)
+        state.put("schedule", text)
+        index(:schedules).put(key, text)
         @schedule = schedule
         @due = nil
         be_due(following(now))
