@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # An event collector: an event with a 202 response is never lost, even after kill -9.
-#   curl -d '{"page":"/"}' -H 'Prefer: durability=disk' http://127.0.0.1:9292/events
+#   curl -d page=/ -H 'Prefer: durability=disk' http://127.0.0.1:9292/events
 #   curl http://127.0.0.1:9292/sinks     # accepted = delivered + queued + dead
 STORE = Elah::Store.open(File.join(Elah.config.data, "events"))
 EVENTS = Elah::Sink.new("events", to: Elah::Sink::StoreTable.new(STORE, "events"))

@@ -21,7 +21,7 @@ class TodoAPI < Elah::API
     post { { id: todos.push(declared(params)).size } }
 
     route_param :id, type: Integer do
-      get { todos.fetch(params[:id] - 1) { error! "There is no such thing to do.", 404, code: :no_such_todo } }
+      get { (todos[params[:id] - 1] if params[:id].positive?) || error!("There is no such thing to do.", 404, code: :no_such_todo) }
     end
   end
 end

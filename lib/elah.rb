@@ -34,6 +34,7 @@ module Elah
   autoload :Descriptors, "elah/server/descriptors"
   autoload :Entity, "elah/entity"
   autoload :ErrorReports, "elah/server/error_reports"
+  autoload :Framework, "elah/api"
   autoload :GemOrigin, "elah/server/gem_origin"
   autoload :Gather, "elah/concurrency/gather"
   autoload :Listener, "elah/server/listener"
@@ -72,6 +73,10 @@ module Elah
 
     # @param config [Elah::Config]
     attr_writer :config
+
+    # @return [Boolean] whether anything has read the configuration
+    # @api private
+    def config? = !@config.nil?
 
     # The app's own settings, from `--set`, the environment and config/elah.rb.
     #

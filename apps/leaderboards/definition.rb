@@ -92,7 +92,9 @@ module Leaderboards
         known.key?(value) ? value : raise(InvalidSettings, "#{field} must be #{known.keys.join(', ')}, not #{value.inspect[0, 64]}.")
       end
 
+      # A form has texts.
       def whole(field, value, range)
+        value = value.to_i if value.is_a?(String) && value.match?(/\A\d{1,9}\z/)
         return value if value.is_a?(Integer) && range.cover?(value)
 
         raise InvalidSettings, "#{field} must be a whole number from #{range.begin} to #{range.end}, not #{value.inspect[0, 64]}."

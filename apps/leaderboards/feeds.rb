@@ -48,7 +48,8 @@ module Leaderboards
       while (change = listener.queue.pop)
         next if change[2] == seen[0] && change[3] <= seen[1]
 
-        yield missed(change, seen) ? @scores.changes(definition, *seen) : change
+        change = @scores.changes(definition, *seen) if missed(change, seen)
+        yield change
         seen = change[2, 2]
       end
     ensure

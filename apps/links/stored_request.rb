@@ -11,7 +11,7 @@ module Links
     KEPT_SECONDS = 86_400
     KEY = /\A[\x21-\x7e]{1,255}\z/
     DIGEST_BYTES = 32
-    # Precedes the place of a planned link. No code begins with it.
+    # Precedes the expiry and the place of a planned link. No code begins with it.
     PLANNED = "\0"
 
     # @return [String]
@@ -41,18 +41,18 @@ module Links
     #
     # @param link [Link] with its code
     # @return [String] the data to store
-    def plan(link) = encode(PLANNED + Place.of(link))
+    def plan(link) = encode(PLANNED + [link.expires_at.to_i].pack("Q>") + Place.of(link))
 
     # @param kept [String] the result of {plan} or {encode} for the same key
-    # @param link [Link] gets the code and the time of creation of a planned link
+    # @param link [Link] gets the code and the times of a planned link
     # @return [Creation::Outcome, nil] nil when the link is only planned
     def resume(kept, link)
       outcome = compare(kept)
       return outcome unless outcome.code&.start_with?(PLANNED)
 
-      place = outcome.code.byteslice(PLANNED.bytesize..)
-      link.code = Place.code_at(place)
-      link.created_at = place.unpack1("Q>")
+      expires_at, link.created_at, code = outcome.code.unpack("xQ>2a*")
+      link.expires_at &&= expires_at # expires_in counts from the first attempt
+      link.code = code.force_encoding(Encoding::UTF_8)
       nil
     end
   end

@@ -137,6 +137,7 @@ module RingPools
     # @param departures [Hash{Integer=>Integer}] microseconds by number
     def delete(definition, departures)
       @store.transaction do |tx|
+        text = tx.get(@definitions, key(definition.id)) and definition = read(text) # it may have changed since
         departures.each { |number, at| end_tenure(tx, definition.id, number, at) }
         tx.delete(@definitions, key(definition.id))
         tx.delete(@places, place_key(definition.to_h.slice(*Definition::PLACE))) if definition.id_from_network
@@ -174,8 +175,9 @@ module RingPools
     private
 
     def load(id)
+      entries = @entries # a {#refresh} while the store is read may follow a later change
       text = @definitions.get(key(id)) or return
-      @entries[id] = Entry.new(read(text))
+      entries[id] = Entry.new(read(text))
     end
 
     def forget = @entries = {}

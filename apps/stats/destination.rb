@@ -39,6 +39,13 @@ module Stats
     # @raise [Refused] when this destination cannot
     def erase(visitor) = raise(Refused.new("erasure_unsupported", "The destination cannot forget single events: #{visitor} may still be there.", 501))
 
+    # Removes events of an erased visitor from the destination, unless it cannot, which {#erase} has told the visitor.
+    #
+    # @param _visitor [String]
+    # @param _ids [Array<String>] of events that may be there; those of other visitors stay
+    # @return [void]
+    def remove(_visitor, _ids) = nil
+
     private
 
     def target = @target ||= make
@@ -52,15 +59,21 @@ module Stats
 
       def erase(visitor)
         target
-        condition = @sql.postgres? ? "data->>'visitor' = ?" : "JSON_UNQUOTE(JSON_EXTRACT(data, '$.visitor')) = ?"
         # By default a DELETE of MySQL and MariaDB locks each row that it reads, which ends in a deadlock with a batch.
         attempts ||= 0
-        @sql.transaction(isolation: :read_committed) { |tx| tx.execute("DELETE FROM #{NAME} WHERE #{condition}", visitor).affected_rows }
+        @sql.transaction(isolation: :read_committed) { |tx| tx.execute("DELETE FROM #{NAME} WHERE #{of_visitor}", visitor).affected_rows }
       rescue Elah::SQL::SerializationFailure
         (attempts += 1) < ERASURE_ATTEMPTS_MAX ? retry : raise
       end
 
+      def remove(visitor, ids)
+        target
+        ids.each { |id| @sql.execute("DELETE FROM #{NAME} WHERE id = ? AND #{of_visitor}", id, visitor) }
+      end
+
       private
+
+      def of_visitor = @sql.postgres? ? "data->>'visitor' = ?" : "JSON_UNQUOTE(JSON_EXTRACT(data, '$.visitor')) = ?"
 
       def make = Elah::Sink::SQLTable.new(@sql, NAME).create
     end
@@ -73,6 +86,7 @@ module Stats
       end
 
       def erase(visitor) = @collection.delete_many({ "data.visitor" => visitor })
+      def remove(visitor, ids) = @collection.delete_many({ "_id" => { "$in" => ids }, "data.visitor" => visitor })
 
       private
 

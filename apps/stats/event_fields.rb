@@ -6,7 +6,7 @@ module Stats
     # The members that are read; the rest of the event stays text.
     MEMBERS = ["visitor", "bot", "path", %w[params path].freeze, %w[params event].freeze].freeze
 
-    # @return [Elah::Sink::Event]
+    # @return [Elah::Sink::Event, Elah::Sink::DeadLetter]
     attr_reader :event
 
     # @return [String, nil]
@@ -18,7 +18,7 @@ module Stats
     # @return [String, nil] the name of the event, as sent; schemas have the same names
     attr_reader :name
 
-    # @param event [Elah::Sink::Event]
+    # @param event [Elah::Sink::Event, Elah::Sink::DeadLetter]
     def initialize(event)
       @event = event
       values = Elah::JSON.pluck(event.bytes, *MEMBERS)

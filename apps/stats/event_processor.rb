@@ -26,7 +26,9 @@ module Stats
     # @raise [Elah::Sink::Rejected] with the reason for each rejected event; the others are processed
     def deliver(events)
       reasons = {}
-      events = @archive.without_erased(events.map { |event| EventFields.new(event) })
+      given = events.map { |event| EventFields.new(event) }
+      events = @archive.without_erased(given)
+      remove(given - events) # an earlier attempt may have sent them
       reasons.update(@schemas.faults(events))
       good = events.reject { |event| reasons.key?(event.id) }
       good = send_on(good, reasons) if @destination
@@ -53,14 +55,18 @@ module Stats
     end
 
     def keep(events)
-      erased = []
+      late = []
       @store.transaction do |tx|
         erased = @archive.erased(tx, events)
-        @rollups.add(tx, @archive.add(tx, events.reject { |event| erased.include?(event.visitor) }))
+        late, kept = events.partition { |event| erased.include?(event.visitor) }
+        @rollups.add(tx, @archive.add(tx, kept))
       end
-      erased.each { |visitor| @destination.erase(visitor) } if @destination
-    rescue Refused
-      nil # the destination cannot erase, which the visitor has been told
+      remove(late)
+    end
+
+    # Removes events of erased visitors that have reached the destination after their erasure.
+    def remove(events)
+      events.group_by(&:visitor).each { |visitor, own| @destination.remove(visitor, own.map(&:id)) } if @destination
     end
 
     # Not those of visitors who have been erased meanwhile: their erasure has looked through the parked events already.

@@ -8,7 +8,7 @@ module Stats
   # When a schema changes, parked events that now match are delivered under their old IDs. They are on the machine that accepted
   # them. On a cluster each machine checks its own again when another machine has changed a schema or erased a visitor.
   class Parked
-    LETTERS_AT_ONCE = 500
+    LETTERS_AT_ONCE = 100
     FOLLOW_SECONDS = 1
     CHANGES = "all"
     SCHEMA = /\Aschema ".*" version \d+: /m.freeze
@@ -47,7 +47,7 @@ module Stats
       events = letters.map { |letter| EventFields.new(letter) }
       kept = @archive.without_erased(events)
       @sink.discard((events - kept).map(&:id))
-      fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
+      fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { event.params }.nil? }
       @sink.replay(fitting.map(&:id)) if fitting.any?
     end
 
@@ -64,7 +64,7 @@ module Stats
       released = 0
       each_page do |letters|
         broken = letters.select { |letter| letter.reason.start_with?("schema #{name.inspect} version ") }
-        released += @sink.replay(broken.select { |letter| @schemas.reason(name) { params(letter) }.nil? }.map(&:id))
+        released += @sink.replay(broken.select { |letter| @schemas.reason(name) { EventFields.new(letter).params }.nil? }.map(&:id))
       end
       released
     ensure
@@ -98,8 +98,6 @@ module Stats
 
     # Does for all schemas and visitors what {#release} and {#erase} do for one.
     def review = each_page { |letters| review_page(letters) }
-
-    def params(letter) = Elah::JSON.parse(letter.bytes)["params"]
 
     def shown(letter)
       { id: letter.id, reason: letter.reason, parked_at: letter.parked_at.strftime("%Y-%m-%dT%H:%M:%S.%LZ"), event: JSONText.new(letter.bytes) }

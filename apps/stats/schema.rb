@@ -76,7 +76,7 @@ module Stats
         case value
         when Hash then of_object(value, rules, where)
         when Array then of_array(value, rules, where)
-        when String then of_size(value.length, rules, "Length", "#{where} has %s characters")
+        when String then of_size(value.length, rules, "Length", where, "characters")
         when Numeric then of_number(value, rules, where)
         end
     end
@@ -105,17 +105,17 @@ module Stats
     end
 
     def of_array(value, rules, where)
-      wrong = of_size(value.size, rules, "Items", "#{where} has %s items")
+      wrong = of_size(value.size, rules, "Items", where, "items")
       return wrong if wrong || !rules.key?("items")
 
       value.each_with_index { |one, index| (fault = fault_of(one, rules["items"], "#{where}[#{index}]")) && (return fault) }
       nil
     end
 
-    def of_size(size, rules, suffix, words)
-      return format(words, "fewer than #{rules["min#{suffix}"]}") if rules["min#{suffix}"]&.> size
+    def of_size(size, rules, suffix, where, units)
+      return "#{where} has fewer than #{rules["min#{suffix}"]} #{units}" if rules["min#{suffix}"]&.> size
 
-      format(words, "more than #{rules["max#{suffix}"]}") if rules["max#{suffix}"]&.< size
+      "#{where} has more than #{rules["max#{suffix}"]} #{units}" if rules["max#{suffix}"]&.< size
     end
 
     def of_number(value, rules, where)

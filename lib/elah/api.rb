@@ -6,6 +6,8 @@ require_relative "."
 
 module Elah
   # An HTTP API in Grape's vocabulary, compiled at boot. A subclass is a native app ({.handle}) and a Rack app ({.call}).
+  # Only what an app names is a constant of this class. The other parts are in {Framework}, because in a class body Ruby looks
+  # a name up in the superclass before it finds the app's own `Settings` or `Route` at the top level.
   #
   # @example
   #   class Hello < Elah::API
@@ -44,12 +46,12 @@ module Elah
     COMPILE_LOCK = Mutex.new
     private_constant :COMPILE_LOCK
 
-    extend DSL::Routing
-    extend DSL::Description
-    extend DSL::Formatting
-    extend DSL::Hooks
-    extend DSL::Rescuing
-    extend DSL::Admission
+    extend Framework::DSL::Routing
+    extend Framework::DSL::Description
+    extend Framework::DSL::Formatting
+    extend Framework::DSL::Hooks
+    extend Framework::DSL::Rescuing
+    extend Framework::DSL::Admission
 
     class << self
       # Responds to one request of the native server.
@@ -77,7 +79,7 @@ module Elah
         self
       end
 
-      # @return [Elah::API::Dispatcher] the compiled API: a server that never changes it calls it directly
+      # @return [Elah::Framework::Dispatcher] the compiled API: a server that never changes it calls it directly
       # @api private
       def compiled = dispatcher
 
@@ -89,11 +91,11 @@ module Elah
       # @api private
       def streamed_routes = dispatcher.streamed_routes
 
-      # @return [Hash{Elah::API::Gate=>Array<Integer>}] gates of {DSL::Admission#behind}, with the IDs of their routes
+      # @return [Hash{Elah::Framework::Gate=>Array<Integer>}] gates of {Framework::DSL::Admission#behind}, with the IDs of their routes
       # @api private
       def gates = dispatcher.gates
 
-      # @return [Array<Elah::API::Route>] the routes in the order of their definition, with those of mounted APIs
+      # @return [Array<Elah::Framework::Route>] the routes in the order of their definition, with those of mounted APIs
       def routes = dispatcher.routes
 
       # @return [self] Grape has another class here, which APM agents ask for
@@ -112,7 +114,7 @@ module Elah
       private
 
       def dispatcher
-        COMPILE_LOCK.synchronize { @dispatcher ||= Compiler.new(self).dispatcher }
+        COMPILE_LOCK.synchronize { @dispatcher ||= Framework::Compiler.new(self).dispatcher }
       end
 
       # The definition has changed: the next request compiles it again.

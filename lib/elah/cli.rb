@@ -33,6 +33,9 @@ module Elah
       # @param err [IO] for errors
       # @return [Integer] the exit status
       def start(argv, out: $stdout, err: $stderr)
+        broken = argv.find { |argument| !argument.valid_encoding? }
+        raise OptionError, "The argument #{broken.inspect} is not valid #{broken.encoding}." if broken
+
         word, *rest = argv
         command(word).run(rest, out: out)
         0
@@ -43,7 +46,7 @@ module Elah
         err.puts "elah: #{e.message}"
         1
       rescue ScriptError, StandardError => e # of the app; Ruby itself would escape its message
-        err.puts e.full_message(highlight: false)
+        err.puts e.backtrace.to_a.empty? ? Text.of_exception(e) : e.full_message(highlight: false)
         1
       end
 

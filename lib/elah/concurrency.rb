@@ -18,6 +18,11 @@ module Elah
       own && own < left ? own : left
     end
 
+    # @param task [Elah::Task]
+    # @return [Float, nil] the end of its remaining time, in seconds of the monotonic clock
+    # @api private
+    def self.due_of(task) = seconds_left_to(task)&.+(now)
+
     # Runs the block in a new loop in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of a loop it calls the
     # block directly.
     #
@@ -49,29 +54,27 @@ module Elah
     # @param store [Elah::Store, nil] keeps the time of the job's next call; nil uses the database of the option `cluster`, or the store in
     #   the folder `data`
     # @return [Async, Entity::Job::Participation] handle to cancel it
-    # @raise [ArgumentError] when `seconds` is not positive
+    # @raise [ArgumentError] when `seconds` is no positive number, or with `once:` above {Store::TTL_SECONDS_MAX}
     # @raise [Elah::OutsideLoop] when this thread has no loop
     def every(seconds, detached: false, once: nil, store: nil, &block)
-      raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
-      return Entity::Job.start(loop_of_thread, once, { "seconds" => seconds.to_f }, store, &block) if once
+      is_time = seconds.is_a?(Numeric) && seconds.positive?
+      raise ArgumentError, "Seconds between two calls must be a number above 0, not #{seconds.inspect}." unless is_time
+      return Entity::Job.start(loop_of_thread, once, { "seconds" => Entity::Job.interval(seconds) }, store, &block) if once
 
-      event_loop = loop_of_thread
-      task = Task.transient
-      due = Concurrency.now
-      timer = start(task, detached) do
-        while true
-          due = [due + seconds, Concurrency.now].max
-          sleep([due - Concurrency.now, 0].max)
-          call_reporting(event_loop, task, timer, &block)
-          raise timer.cancellation if timer.cancellation # the block may have rescued it
-        end
-      end
+      repeat(Task.transient, seconds, detached, &block)
     end
+
+    # As {every}, for what Elah itself does as long as the loop runs: it is no fiber of the app.
+    #
+    # @param seconds [Numeric]
+    # @return [Async]
+    # @api private
+    def watch(seconds, &block) = repeat(Task.service, seconds, true, &block)
 
     # Calls the block once a day, in one worker of the server, or of the cluster: see {Entity::Job}. Start it in the hook
     # `before_worker_boot`, in every worker.
     #
-    # @param time [String] such as "03:30", in the time zone of the process
+    # @param time [String, Symbol] such as "03:30", in the time zone of the process
     # @param once [String] see {every}
     # @param store [Elah::Store, nil] see {every}
     # @return [Entity::Job::Participation] handle to cancel it
@@ -80,7 +83,7 @@ module Elah
     def daily(time, once:, store: nil, &block)
       raise ArgumentError, "The time of a daily job is HH:MM, not #{time.inspect}." unless /\A([01]\d|2[0-3]):[0-5]\d\z/.match?(time.to_s)
 
-      Entity::Job.start(loop_of_thread, once, { "at" => time }, store, &block)
+      Entity::Job.start(loop_of_thread, once, { "at" => time.to_s }, store, &block)
     end
 
     # Runs calls concurrently and collects their results until a deadline. A call without a result by then has its fallback. A failing call does not
@@ -109,20 +112,19 @@ module Elah
     # @return [T] the block's value
     # @raise [Elah::DeadlineExceeded]
     def timeout(seconds, &block)
-      event_loop = current_loop or return Timeout.timeout(seconds, DeadlineExceeded, late(seconds), &block)
-      task = event_loop.current_task
-      previous = task.deadline
-      task.deadline = [previous, Concurrency.now + seconds].compact.min
-      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, DeadlineExceeded, &block)
-    ensure
-      task.deadline = previous if task
+      event_loop = current_loop
+      return Timeout.timeout([seconds, 1e-9].max, DeadlineExceeded, late(seconds), &block) unless event_loop # 0 is no limit to it
+
+      event_loop.current_task.due_by(Concurrency.now + seconds) do
+        event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, DeadlineExceeded, &block)
+      end
     end
 
     # The remaining time: of the request, of {timeout}, or of the request or fiber that started this fiber, whichever is least.
     #
     # @return [Float, nil] seconds, at least 0; nil when there is no limit
     def deadline
-      task = current_loop&.current_task
+      task = current_task
       task && Concurrency.seconds_left_to(task)
     end
 
@@ -133,7 +135,9 @@ module Elah
     # @return [T] the block's value
     # @raise [Exception] the deferred exception
     def shield(&block)
-      task = current_loop&.current_task or return yield
+      task = current_loop&.current_task
+      return (job = Offload::Job.current) ? job.shielded(&block) : yield unless task
+
       result = task.shielded(&block)
       held_off = task.next_postponed and raise held_off
       result
@@ -173,8 +177,20 @@ module Elah
     def start(task, detached, &block)
       event_loop = loop_of_thread
       parent = event_loop.current_task unless detached
-      task.deadline = deadline&.+(Concurrency.now) if parent
       Async.new(event_loop, parent: parent, task: task, &block)
+    end
+
+    def repeat(task, seconds, detached, &block)
+      event_loop = loop_of_thread
+      due = Concurrency.now
+      timer = start(task, detached) do
+        while true
+          due = [due + seconds, Concurrency.now].max
+          sleep([due - Concurrency.now, 0].max)
+          call_reporting(event_loop, task, timer, &block)
+          ended = timer.cancellation || event_loop.ending and raise ended # the block may have rescued it
+        end
+      end
     end
 
     def call_reporting(event_loop, task, timer)

@@ -36,9 +36,9 @@ module Elah
     # @api private
     attr_reader :limits
 
-    # @return [Array<String>] a sentence for each line of the config file, and each setting, that has no effect
+    # @return [Array<String>] a sentence for each line of the config file, and each setting, that has no effect, and about too few ports
     # @api private
-    def warnings = @warnings + settings.warnings
+    def warnings = [*@warnings, *settings.warnings, *few_ports]
 
     # Reads flags, environment and config file.
     #
@@ -147,17 +147,29 @@ module Elah
 
       require_relative "entity/peer_links"
       PeerLinks::Port.check(self)
+      # A worker is replaced when its successor is ready, which has a port by then.
+      return unless cluster_listen&.fewer_than?(workers > 1 ? workers + 1 : 1)
+
+      raise OptionError, "#{too_few_ports}: each worker needs one, and a restart at least one more."
     end
+
+    # @param name [Symbol] one of {HOOKS}
+    # @return [Boolean] whether the library, the app or the config file has such a hook
+    # @api private
+    def hook?(name) = @hooks.key?(name) || self.class.of_library[name].any?
 
     # Runs the hooks of the library and of the config file, in order.
     #
     # @param name [Symbol] one of {HOOKS}
     # @param arguments [Array<Object>] for the blocks
     # @raise [KeyError] when there is no such hook
+    # @raise [StandardError] of a hook; one that is no StandardError, such as a LoadError, which would end the supervisor, becomes an {Error}
     # @api private
     def run_hooks(name, *arguments)
       HOOKS.include?(name) or raise KeyError, "Unknown hook #{name}. Hooks: #{HOOKS.join(', ')}."
       (self.class.of_library[name] + @hooks.fetch(name, [])).each { |hook| hook.call(*arguments) }
+    rescue ScriptError, SystemStackError, NoMemoryError => e
+      raise Error, "A block of #{name} failed: #{Text.of_exception(e)}", e.backtrace
     end
 
     # @return [String] without values, which may be secrets
@@ -171,6 +183,15 @@ module Elah
       raise OptionError, "This app does not support the option cluster, so it cannot share its data with other machines: remove --cluster, " \
                          "ELAH_CLUSTER, or `cluster` from the config file; or open its store by Elah::Store.open(Elah.config.state)."
     end
+
+    # During a restart, old and new workers listen side by side. A single process frees its port first.
+    def few_ports
+      return unless workers > 1 && cluster_listen&.fewer_than?(2 * workers)
+
+      "#{too_few_ports}: a restart needs #{2 * workers}. A new worker without a port waits until an old one has drained."
+    end
+
+    def too_few_ports = "Too few ports: cluster_listen names #{cluster_listen.ports.size}, and there are #{workers} workers"
 
     # A port is one more address of its layer, so PORT overrides a `bind` of the config file.
     def with_port(layer)

@@ -39,7 +39,12 @@ module Elah
   class InternalError < Error; end
 
   # The client disconnected before its response was complete.
-  class ClientGone < Error; end
+  class ClientGone < Error
+    # @param exception [Exception]
+    # @return [Boolean] whether it is one, or what the stream of a Rack body raises in its place: the exception of Ruby's sockets
+    # @api private
+    def self.caused?(exception) = exception.is_a?(self) || (exception.is_a?(Errno::EPIPE) && exception.cause.is_a?(self))
+  end
 
   # The request exceeded its deadline; the client got a 504.
   class DeadlineExceeded < Error

@@ -7,7 +7,7 @@ module Elah
   # The server of one app: opens the sockets, then runs one worker, or the supervisor of several, until it has drained.
   class Server
     # What a worker does not name unless the app has named it before.
-    LATER = %i[ApiKey AppFile Broadcast CLI Entity JetStream Metrics Mongo MongoCollection ParquetFiles Pidfile Redis Semaphore SQL SQLTable
+    LATER = %i[Adapter ApiKey AppFile Broadcast CLI Entity JetStream Metrics Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable
                SingleProcess Sink StoreChoice StoreTable Supervisor].freeze
     private_constant :LATER
 
@@ -63,9 +63,9 @@ module Elah
     # @raise [Elah::Error]
     # @api private
     def try
-      @app.compile! if @app.respond_to?(:compile!)
+      AppFile.compile(@app)
       scoreboard, others = Restart.current.trial.then { |trial| [trial[:scoreboard], trial.except(:scoreboard)] }
-      Scoreboard.open(scoreboard) if scoreboard
+      scoreboard ? Scoreboard.open(scoreboard) : (@config.workers > 1 && RunDir.make(@config.run_dir).remove)
       Sockets.try(@config.bind.map(&:to_s), **others)
       Restart.current.leave_trial(Restart::PASSED_STATUS)
     end
@@ -84,10 +84,9 @@ module Elah
     # Loads what a worker may name later, because its files may be gone by then: a deployment removes the release that still runs.
     def load_code
       require_relative "server/worker"
-      modules = [Elah, Adapters]
-      modules << Rack unless @app.nil? || Worker.native?(@app)
-      modules += %i[Entity Sink].reject { |name| Elah.autoload?(name) }.map { |name| Elah.const_get(name) }
-      modules.each do |owner|
+      used = %i[Entity Sink].reject { |name| Elah.autoload?(name) }
+      used |= [:Entity] if @config.hook?(:before_worker_boot) # for `Elah.every(once:)`
+      [Elah, Adapters, Rack, *used.map { |name| Elah.const_get(name) }].each do |owner|
         owner.constants.each { |name| owner.const_get(name) if owner.autoload?(name) && !LATER.include?(name) }
       end
     end

@@ -53,7 +53,7 @@ module Elah
     NAME = /\A[a-zA-Z0-9][\w.-]{0,99}\z/.freeze
     # Seconds that a caller may wait for a delivery: up to a year.
     WAITS = (0..31_536_000).freeze
-    private_constant :NAME, :WAITS
+    private_constant :WAITS
 
     include Refill
     include DeadLetters
@@ -92,7 +92,7 @@ module Elah
       end
 
       @bounds = Bounds.new(bounds, Elah.config)
-      @folder = folder || File.join(Elah.config.data, "sinks", @name)
+      @folder = folder ? Text.path(folder.to_s) : File.join(Elah.config.data, "sinks", @name)
       @clock = clock
       @notices = Notices.new(@name)
       @health = Health.new(@notices)
@@ -115,6 +115,8 @@ module Elah
     def <<(event)
       (@journal || open).append(event, nil, nil, nil)
       self
+    rescue Closed # as another thread forks: nothing was appended, and the next journal takes the event
+      retry
     end
 
     # Accepts an event and waits until it has the requested durability.
@@ -133,6 +135,8 @@ module Elah
       raw_id = id ? Id.raw(id) : journal.next_id
       met = await(journal, [raw_id], durability, wait_seconds) { journal.append(event, stream, raw_id, nil) }
       Receipt.new(raw_id, met)
+    rescue Closed
+      retry
     end
 
     # Accepts all of these events, or raises and accepts none.
@@ -151,6 +155,8 @@ module Elah
       raw_ids = durability == :delivered ? Id.unpack(packed) : []
       met = await(journal, raw_ids, durability, wait_seconds) { journal.append_all(events, stream, packed) }
       BatchReceipt.new(packed, met)
+    rescue Closed
+      retry
     end
 
     # @return [Float] used share of the journal's bound in this process, from 0.0 to 1.0
@@ -207,7 +213,7 @@ module Elah
     # @return [Hash{String=>Object}]
     def report(minutes: 60)
       journal = @journal
-      Account.of(@folder, ledger).to_h(minutes: minutes).merge(
+      Account.of(@folder, ledger, minutes: minutes).to_h.merge(
         "sink" => @name, "destination" => @health.to_h, "dead_letters" => ledger.dead_count, "journal_bytes" => journal&.bytes || 0,
         "journal_bytes_max" => @bounds.journal_bytes_max
       )
@@ -219,15 +225,6 @@ module Elah
     # @param damages [Array<Array(String, Integer, Boolean)>] damage found when the journal was opened: path, offset, and whether the file only ends
     #   early
     def damaged(damages) = @notices.damaged(damages)
-
-    # @api private
-    # @param letters [Array<DeadLetter>] letters of a batch to log, and to report to callers that wait for these events
-    # @param batch [Array] the journal, and where the batch begins and ends
-    def parked(letters, *batch)
-      @notices.parked(letters)
-      @awaited.reject(letters, *batch)
-      pass_on(letters) if @destination.respond_to?(:parked)
-    end
 
     # A block as a destination.
     Block = Struct.new(:block) do
@@ -244,16 +241,6 @@ module Elah
       @lock.synchronize { @journal ||= @delivery_worker.open(ledger, @clock) }
     end
 
-    # The batch is settled, whatever the destination does now.
-    def pass_on(letters)
-      @destination.parked(letters)
-    rescue StandardError => e
-      raise if e.is_a?(Cancelled)
-
-      Log.current.exception(e, "The destination of the sink #{@name} failed with its dead letters")
-      ErrorReports.report(e, sink: @name)
-    end
-
     # Before anything is accepted.
     def check(durability, stream, wait_seconds = 0)
       DURABILITIES.include?(durability) or
@@ -265,7 +252,7 @@ module Elah
       raise ArgumentError, "The name of a stream must be UTF-8 text, not #{stream.inspect}."
     end
 
-    # The block appends and returns the position.
+    # The block appends and returns the position. A journal is closed once all that is in it is synced, so {Closed} means that nothing was appended.
     def await(journal, raw_ids, durability, wait_seconds)
       return yield && :memory if durability == :memory
 

@@ -53,7 +53,7 @@ module Elah
       # process had in memory are recovered here.
       #
       # @param dir [String] the directory, which is created if it is missing, or the URL of a PostgreSQL database: see {Cluster.open}
-      # @param bytes_max [Integer, nil] maximum size of the file in bytes; nil uses the default of `store_bytes_max`; not for a cluster
+      # @param bytes_max [Integer, nil] maximum size of the file in bytes; nil uses `store_bytes_max`; not for a cluster
       # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored; not for a cluster
       # @param sweep_seconds [Numeric] interval at which expired entries are removed
       # @param clock [Elah::Store::Clock, nil] clock for expiry; nil uses the system's. A cluster has its database's clock and refuses another
@@ -68,7 +68,7 @@ module Elah
         raise ArgumentError, "#{client.keys.join(', ')}: only for the URL of a cluster" if client.any?
 
         [dir.to_s, File.dirname(dir.to_s)].each { |folder| check_restored(folder) }
-        bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
+        bytes_max = Store.limit(bytes_max || Elah.config.store_bytes_max, name: "bytes_max", least: 1)
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
 
@@ -116,6 +116,17 @@ module Elah
       # @return [nil]
       def flush_entities(store)
         Entity::Collection.flush(store) unless Elah.autoload?(:Entity) || store.closed?
+      end
+
+      # Other processes learn that this one has no entities of a folder in memory any more.
+      #
+      # @param dir [String] of a store that was closed
+      # @api private
+      # @return [nil]
+      def leave_entities(dir)
+        return if Elah.autoload?(:Entity) || Entity::Collection.stores.any? { |store| store.dir == dir }
+
+        Entity::Servers.leave(dir)
       end
 
       # @api private
@@ -192,12 +203,19 @@ module Elah
       Store.flush_entities(self)
     ensure
       close_native
+      Store.leave_entities(dir)
     end
 
     # The time of the clock by which entries expire: that of the system, or the `clock:` of {open}. It never goes back.
     #
     # @return [Time]
     def now = Time.at(0, @latest_ms = [@latest_ms || 0, now_ms].max, :millisecond)
+
+    # @!method check_shards(shards)
+    #   @param shards [Integer]
+    #   @return [nil]
+    #   @raise [OtherShards] when its entities are divided into another number of shards
+    #   @api private
 
     # @!method now_ms
     #   @return [Integer] the same in milliseconds since 1970; it may go back

@@ -176,6 +176,30 @@ class AdmissionTest < Minitest::Test
     end
   end
 
+  # Clients waited for a server whose log and status said nothing.
+  def test_connections_that_cannot_be_accepted_are_logged
+    app = <<~RUBY
+      FILES = []
+      api = Class.new(Elah::API) do
+        get("/") { "hello" }
+        get("/open") { loop { FILES << File.open("/dev/null") } }
+        get("/close") { FILES.each(&:close).clear && "closed" }
+      end
+      run api
+    RUBY
+    ElahServer.start(app, under: %w[prlimit --nofile=128:128]) do |server|
+      server.connect do |client|
+        client.get("/open")
+        server.connect do |waiting|
+          waiting.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+          server.wait_for(/ERROR .*Connections wait because the worker cannot accept them: Too many open files/)
+          client.get("/close")
+          assert_equal "hello", waiting.read_answer.body
+        end
+      end
+    end
+  end
+
   def test_file_descriptors_that_run_out_come_back
     start do |server|
       system("prlimit", "--pid", server.pid.to_s, "--nofile=40:40") or skip "prlimit is missing"

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "open3"
+require "shellwords"
 require "test_helper"
 require "support/elah_server"
 
@@ -21,8 +23,17 @@ class APIExamplesTest < Minitest::Test
       answer = server.request("POST", "/todos", headers: form, body: "title=Read&tags[]=books")
       assert_equal [201, { "id" => 1 }, "1"], [answer.status, answer.json, answer["x-count"]]
       assert_equal({ "title" => "Read", "tags" => ["books"] }, server.get("/todos/1").json)
-      assert_equal "no_such_todo", server.get("/todos/2").json["code"]
+      [2, 0, -1].each { |id| assert_equal "no_such_todo", server.get("/todos/#{id}").json["code"] }
       assert_equal "empty", server.request("POST", "/todos", headers: form, body: "title=").json["errors"][0]["code"]
+    end
+  end
+
+  # Its curl line sent JSON as a form, and got a 400.
+  def test_sink
+    serve("sink") do |server|
+      command = File.read(File.join(EXAMPLES, "sink.rb"))[/^#   (curl -.*)/, 1].sub(%r{http://[^/]+}, server.http_url)
+      answer, = Open3.capture2(*Shellwords.split(command), "--silent", "--include")
+      assert_match(/\AHTTP\/1.1 202 .*^preference-applied: durability=disk\r$/mi, answer)
     end
   end
 
@@ -39,6 +50,7 @@ class APIExamplesTest < Minitest::Test
       assert_equal "14-1", ann.json["hold"]
       assert_equal "14-1", hold(server, "visitor=ann").json["hold"]
       assert_equal "taken", hold(server, "visitor=bob&seat=14").json["code"]
+      assert_equal 400, hold(server, "visitor=bob&seat=999").status
       assert_equal "1-2", hold(server, "visitor=bob").json["hold"]
       assert_equal 198, server.get("/shows/hamlet").json["free"]
       assert_equal "14-1", server.request("DELETE", "/shows/hamlet/seats/14-1").json["given_back"]

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/elah_server"
+require "support/listener"
 require "support/patience"
 
 # The beginning and the end of streams of an Elah::API, over real sockets: as an app of its own, and behind Rack.
@@ -10,6 +11,7 @@ class APIStreamsTest < Minitest::Test
 
   API = <<~RUBY
     SILENCE = Elah::Broadcast.new
+    BEATS = Queue.new
 
     class Cursor
       def each
@@ -25,6 +27,8 @@ class APIStreamsTest < Minitest::Test
       finally { @connection = "returned"; warn "finally \#{request.path}" }
 
       get(:events) { sse(keepalive_seconds: 0.02) { |events| events.push("first"); sleep } }
+      get(:beats) { sse(keepalive_seconds: 0.3) { |events| loop { events.push(BEATS.pop) } } }
+      post(:beats) { BEATS.push("beat"); "" }
       get(:short_events) { sse { |events| events.push("only") } }
       get(:silent_events) { sse { |_events| sleep } }
       get(:silent_broadcast) { broadcast SILENCE }
@@ -54,6 +58,15 @@ class APIStreamsTest < Minitest::Test
     each_server do |server|
       assert_equal "row", server.get("/cursor").body
       server.wait_for(/the cursor is closed/)
+    end
+  end
+
+  # The silence after an event was up to twice that time. One attempt in time is enough on a busy machine.
+  def test_a_comment_comes_in_time_after_an_event
+    ElahServer.start(NATIVE) do |server|
+      listener = Listener.new(server, "/beats")
+      silences = Array.new(10).lazy.map { listener.silence_after { server.request("POST", "/beats") } }
+      assert(silences.any? { |seconds| seconds < 0.45 })
     end
   end
 

@@ -26,7 +26,9 @@ class APIUploadsTest < Minitest::Test
   NATIVE = "#{API}\nrun Uploads\n"
   BEHIND_RACK = "#{API}\nuse Struct.new(:app) { def call(env) = app.call(env) }\nrun Uploads\n"
 
-  BODY = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhello\r\n--b--\r\n"
+  HEAD = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
+  # The second file replaces the first, which ends with the request too.
+  BODY = "#{HEAD}replaced\r\n#{HEAD}hello\r\n--b--\r\n".freeze
   RESPONSES = { "size" => "5", "size_in_a_fiber" => "5hello", "content" => "hello", "keep" => "kept",
                 "delete" => "deleted" }.freeze
 
@@ -53,7 +55,7 @@ class APIUploadsTest < Minitest::Test
     env = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/x", "QUERY_STRING" => "", "rack.input" => StringIO.new(BODY),
             "CONTENT_TYPE" => "multipart/form-data; boundary=b", "CONTENT_LENGTH" => BODY.bytesize.to_s }
     assert_equal ["hello"], uploads.call(env).last
-    assert_equal [5], env["rack.tempfiles"].map(&:size)
+    assert_equal [8, 5], env["rack.tempfiles"].map(&:size)
     env["rack.tempfiles"].each(&:close!)
   end
 

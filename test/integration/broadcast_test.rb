@@ -14,11 +14,14 @@ class BroadcastTest < Minitest::Test
   APP = <<~'RUBY'
     NEWS = Elah::Broadcast.new(keepalive_seconds: 0.05)
     QUOTES = Elah::Broadcast.new(keeps_last: true)
+    BEATS = Elah::Broadcast.new(keepalive_seconds: 0.3)
 
     class App < Elah::API
       format :json
       get(:news) { broadcast NEWS }
       get(:quotes) { broadcast QUOTES }
+      get(:beats) { broadcast BEATS }
+      post(:beats) { BEATS.push("beat"); "" }
       post(:news) { NEWS.push(params[:text], event: "news", id: params[:id]); "" }
       post(:in_a_thread) { Thread.new { NEWS.push("from a thread") }.join; "" }
       post(:quotes) { QUOTES.push({ quote: params[:text] }); "" }
@@ -42,6 +45,15 @@ class BroadcastTest < Minitest::Test
       server.request("POST", "/in_a_thread")
       listeners.each { |listener| listener.read_until("data: from a thread\n\n") }
       assert_equal 3, server.get("/seen").json["listeners"]
+    end
+  end
+
+  # The silence after an event was up to twice that time. One attempt in time is enough on a busy machine.
+  def test_a_comment_comes_in_time_after_an_event
+    ElahServer.start(APP) do |server|
+      listener = Listener.new(server, "/beats")
+      silences = Array.new(10).lazy.map { listener.silence_after { server.request("POST", "/beats") } }
+      assert(silences.any? { |seconds| seconds < 0.45 })
     end
   end
 

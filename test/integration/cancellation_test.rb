@@ -54,6 +54,21 @@ class CancellationTest < Minitest::Test
     assert_event "streams ClientGone"
   end
 
+  # The loop cancelled it a second time, within a quarter of a second: its `ensure` blocks were cut off.
+  def test_a_handler_whose_write_raises_that_its_client_has_gone_may_clean_up
+    start
+    send_and_reset("/writes") { |client| client.socket.wait_readable(60) }
+    assert_event "cleanup done"
+    assert_event "writes ClientGone"
+  end
+
+  # Its deadline was that of the connection: without one it had none, and kept what it held for ever.
+  def test_a_request_that_goes_on_without_its_client_has_its_deadline
+    start(request_seconds: 1, cancel_gone: "none")
+    send_and_reset("/waits")
+    assert_event "waits DeadlineExceeded"
+  end
+
   # A reset came between the charge and its record, and the handler was ended there.
   def test_a_client_that_resets_does_not_cancel_a_post
     start

@@ -37,6 +37,49 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # A machine whose first call of an entity came from a hook, or while the app was loaded, had no address for good.
+  def test_machines_that_called_entities_before_their_loop_ran_are_called_by_others
+    early = <<~RUBY
+      call = proc { ACCOUNTS["account1"].balance rescue warn $!.message }
+      Elah.config.cluster_node == "one" ? Elah::Config.at(:before_worker_boot, &call) : call.call
+      run Bank
+    RUBY
+    BankCluster.start(app: BankCluster::APP.sub(/^run Bank$/, early), servers: 0) do |cluster|
+      one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
+      assert_equal cluster.confirmed, cluster.balances(two)
+      cluster.sql.execute("UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE node = 'two'")
+      wait_until("two is another writer") { cluster.sql.value(<<~SQL) == 2 }
+        SELECT count(*) FROM elah_writers WHERE NOT fenced AND serves AND address <> ''
+      SQL
+    end
+  end
+
+  # Old and new workers listen side by side. A new one that found no port was outside the cluster from then on, and
+  # responded with 503.
+  def test_new_workers_wait_in_a_restart_until_an_old_one_leaves_them_a_port
+    with_ports("9400-9402") do |cluster, server|
+      assert_match(/Too few ports: cluster_listen names 3, and there are 2 workers: a restart needs 4/, server.log)
+      server.signal(:HUP)
+      server.wait_for(/Restarted; listening/)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) }
+      assert_equal 2, KEYS.map { |key| server.get("/#{key}").json["pid"] }.uniq.size
+    end
+  end
+
+  def test_a_server_stops_while_a_new_worker_waits_for_a_port
+    with_ports("9400-9402") do |cluster, server, address|
+      third = TCPServer.new(address, 9402)
+      server.signal(:HUP)
+      server.wait_for(/no port of 9400-9402 is free on .* This worker waits for one/)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) }
+      server.stop
+    ensure
+      third&.close
+    end
+  end
+
   def test_a_machine_is_drained_and_the_command_shows_it
     BankCluster.start(servers: 0) do |cluster|
       one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
@@ -276,6 +319,14 @@ class ClusterEntitiesTest < Minitest::Test
   end
 
   private
+
+  # A server with two workers and these ports of an address that no other test has.
+  def with_ports(ports)
+    address = "127.#{rand(1..254)}.#{rand(256)}.#{rand(1..254)}"
+    BankCluster.start(servers: 1, workers: 2, cluster_listen: "#{address}:#{ports}") do |cluster|
+      yield cluster, cluster.servers[0], address
+    end
+  end
 
   # Two servers that have half of the shards each, and accounts with a deposit.
   def with_two(**options)

@@ -4,6 +4,7 @@ require "test_helper"
 require "support/bank_cluster"
 require "support/cluster_case"
 require "support/cutting_proxy"
+require "support/entity_case"
 
 # What the caller of an entity learns when the connection to the database breaks after its write was sent.
 class ClusterFateTest < ClusterCase
@@ -13,6 +14,18 @@ class ClusterFateTest < ClusterCase
     def count
       state.put("count", (state.get("count").to_i + 1).to_s)
       nil
+    end
+  end
+
+  # How much came in.
+  class Total < Elah::Entity
+    durability :memory
+    def restore = @total = state.get("total").to_i
+    def add(number) = (@total += number).to_s.tap { |total| state.put("total", total) }
+
+    def add_after(queue, number)
+      queue.pop
+      add(number)
     end
   end
 
@@ -96,7 +109,37 @@ class ClusterFateTest < ClusterCase
     end
   end
 
+  # The process left its cluster before it sent what calls of the same iteration had left in memory, and calls that
+  # ended later returned what nobody stored. Nothing said so.
+  def test_what_calls_leave_in_memory_is_stored_before_their_process_leaves
+    Elah.config = Elah::Config.build(lease_seconds: 2.5, entity_moving_seconds: 0)
+    totals = Total.in(@store)
+    Elah.run do
+      %w[stays runs comes].each { |key| assert_equal "1", once_owned { totals[key].add(1) } }
+      totals.flush
+      gate = EntityCase::Gate.new
+      running = Elah.async { totals["runs"].add_after(gate, 5) }
+      assert_equal "3", totals["stays"].add(2)
+      leaving = Elah.async { @store.leave }
+      assert_raises(Elah::Entity::Moving) { totals["comes"].add(1) }
+      wait_until("it has left, in this iteration") { owned_shards.empty? }
+      leaving.wait
+      gate.push(true)
+      assert_raises(Elah::Entity::Moving) { running.value }
+    end
+    assert_equal %w[1 1 3], @sql.rows("SELECT convert_from(value, 'UTF8') FROM elah_rows ORDER BY value").flatten
+  end
+
   private
+
+  def owned_shards = (0...@store.placement.shards).select { |shard| @store.placement.term_of(shard).positive? }
+
+  # Tries again until the process has its shards.
+  def once_owned
+    yield
+  rescue Elah::Entity::Moving
+    retry
+  end
 
   # One whose owner is no superuser, and so can be refused something.
   def with_database_of_its_owner

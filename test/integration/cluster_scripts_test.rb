@@ -18,6 +18,7 @@ class ClusterScriptsTest < Minitest::Test
     require "io/wait"
     #{BankCluster::APP[/^class Account.*^ACCOUNTS = .*?\n/m].sub('Elah.config.state', 'ENV.fetch("URL")')}
     $stdout.sync = true
+    Elah::Log.current = Elah::Log.new(level: "error")
     while (line = $stdin.gets)
       puts eval(line)
     end
@@ -33,7 +34,8 @@ class ClusterScriptsTest < Minitest::Test
         give_up_at = monotonic + 4 # twice the time after which shards move for balance
         statuses = KEYS.cycle.lazy.take_while { monotonic < give_up_at }.map { |key| cluster.deposit(server, key, 1) }
         assert_equal [201], statuses.to_a.uniq
-        assert_equal [0, BankCluster::OPTIONS[:shards]], cluster.shards(server).sort
+        # A server that stands still for a second has them taken, and gets them back.
+        wait_until("the server has all") { cluster.shards(server).sort == [0, BankCluster::OPTIONS[:shards]] }
       end
     end
   end
@@ -59,6 +61,49 @@ class ClusterScriptsTest < Minitest::Test
     end
   end
 
+  # It went on as another writer, and told nobody who called it over the network.
+  def test_a_script_that_was_paused_is_called_by_other_machines_again
+    BankCluster.start(servers: 0) do |cluster|
+      env = { "ELAH_CLUSTER_LISTEN" => "127.0.0.1:23000-23999", "ELAH_LEASE_SECONDS" => "1",
+              "ELAH_ENTITY_MOVING_SECONDS" => "60" }
+      console(cluster, { **env, "ELAH_CLUSTER_NODE" => "one" }) do |one|
+        console(cluster, { **env, "ELAH_CLUSTER_NODE" => "two" }) do |two|
+          wait = "$stdin.wait_readable && $stdin.gets"
+          balances = 'Array.new(40) { |number| ACCOUNTS["account" + number.to_s].balance }.uniq'
+          [one, two].each do |script|
+            assert_equal "[0]", ask(script, "Elah.run { 2.times { puts #{balances}.inspect; #{wait} } }")
+          end
+          wait_until("both own accounts") { owns(cluster, "one").positive? && owns(cluster, "two").positive? }
+          Process.kill(:STOP, one.pid)
+          wait_until("its accounts have gone") { owns(cluster, "one").zero? }
+          Process.kill(:CONT, one.pid)
+          wait_until("it has some again") { owns(cluster, "one").positive? }
+          assert_equal "[0]", ask(two, "")
+        ensure
+          Process.kill(:CONT, one.pid)
+        end
+      end
+    end
+  end
+
+  # A thread made the whole process one that wants no accounts, until it was restarted.
+  def test_a_thread_that_calls_entities_leaves_the_server_its_accounts
+    app = "#{BankCluster::APP.sub('format :json', <<~'RUBY')}
+      format :json
+      LATE = Class.new(Account) { entity_name "late" }
+      get("/thread") { Thread.new { LATE.in(STORE)["account1"].balance rescue $!.class }.value }
+      get("/loop") { Thread.new { Elah.run { LATE.in(STORE)["account1"].balance rescue $!.class } }.value }
+    RUBY
+    "
+    BankCluster.start(app: app, servers: 2) do |cluster|
+      cluster.wait_until_spread(cluster.servers[0], 2)
+      %w[/thread /loop].each { |path| assert_equal 200, cluster.servers[0].get(path).status }
+      KEYS.each { |key| assert_equal 201, cluster.deposit(cluster.servers[0], key, 1) }
+      takes_part = "SELECT count(*) FROM elah_writers WHERE serves AND ready AND NOT fenced"
+      wait_until("both are servers") { cluster.sql.value(takes_part) == 2 }
+    end
+  end
+
   # As one that calls an entity while the app is loaded, and whose workers are forks.
   def test_a_process_without_a_loop_gives_its_accounts_to_the_first_server
     BankCluster.start(servers: 0) do |cluster|
@@ -78,6 +123,11 @@ class ClusterScriptsTest < Minitest::Test
     server = cluster.add(entity_moving_seconds: 20)
     KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) }
     wait_until("it owns all") { cluster.shards(server).sort == [0, BankCluster::OPTIONS[:shards]] }
+  end
+
+  def owns(cluster, node)
+    cluster.sql.value("SELECT count(*) FROM elah_shards JOIN elah_writers USING (writer) WHERE node = ? AND NOT fenced",
+                      node)
   end
 
   def console(cluster, env = {})

@@ -14,7 +14,7 @@ class ClusterStoreBadDaysTest < Minitest::Test
 
   def setup
     @server = Servers::PostgreSQL.start(durable: true)
-    @store = open_store
+    @store = once_stored { open_store } # a busy disk may take longer than 5 s for the tables
     @table = @store.table("links")
     @table.put("there", "1")
   end
@@ -172,6 +172,46 @@ class ClusterStoreBadDaysTest < Minitest::Test
       File.delete(File.join(@server.folder, "small", "filler"))
       assert_equal true, once_stored { @table.put("k", value) }
       once_stored { Elah::Store.check_ready }
+    end
+  end
+
+  class Blob < Elah::Entity
+    entity_name "blobs"
+
+    def put(row, bytes) = state.put(row, bytes)
+  end
+
+  # The log and readiness probes knew of it only when a table was written, too.
+  def test_a_disk_that_is_full_for_entities_is_known_until_there_is_room
+    with_small_disk do
+      blobs = Blob.in(@store)
+      rows = 0
+      assert_raises(Elah::Store::Full) { loop { blobs["a"].put((rows += 1).to_s, Random.bytes(100_000)) } }
+      assert_match(/the disk of its database has no room/, Elah::Store.troubles.fetch(@store.dir))
+      assert_raises(Elah::Store::NotReady) { Elah::Store.check_ready }
+      File.delete(File.join(@server.folder, "small", "filler"))
+      wait_until("it has room") { !Elah::Store.troubles.key?(@store.dir) }
+      blobs["a"].put("last", "")
+      Elah::Store.check_ready
+    end
+  end
+
+  # The store raised an OptionError that nothing knew as an outage. It ended the sweeper for good, so that expired rows
+  # stayed.
+  def test_a_file_of_authorities_that_is_away_for_a_moment_is_an_outage
+    Servers::PostgreSQL.start(tls: true) do |server|
+      authorities = server.ca_file
+      store = Elah::Store.open("#{server.url}?sslmode=verify-full&sslrootcert=#{authorities}", sweep_seconds: 0.05)
+      store.table("links").put("there", "1")
+      File.rename(authorities, "#{authorities}.away")
+      server.restart
+      wait_until("the sweeper has seen it") { store.trouble }
+      assert_raises(Elah::Store::Unavailable) { store.table("links").get("there") }
+      File.rename("#{authorities}.away", authorities)
+      once_stored { store.table("links").put("brief", "1", ttl: 0.01) }
+      wait_until("it is removed") { store.table("links").size == 1 }
+    ensure
+      store&.close
     end
   end
 

@@ -2,9 +2,13 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/patience"
+require "tmpdir"
 
 # TERM and INT: nothing that was accepted is lost, and the process ends.
 class DrainTest < Minitest::Test
+  include Patience
+
   APP = File.expand_path("../support/apps/loop.rb", __dir__)
 
   # QUIT cancelled the requests at once, and ended a supervisor without its workers.
@@ -40,6 +44,30 @@ class DrainTest < Minitest::Test
       assert_equal "ended", server.get("/wake").body
       server.signal(:TERM)
       assert_predicate server.wait_until_ended, :success?
+    end
+  end
+
+  # The worker looked at its sockets for what it knew already: all that had come while a handler computed was reset.
+  def test_requests_that_came_while_a_handler_computed_are_answered
+    while_computing do |server, busy, clients|
+      ask(*clients)
+      late = Array.new(8) { HttpClient.new(server.url) }
+      ask(*late)
+      server.signal(:TERM)
+      lambda do
+        assert_equal %w[computed hello], [busy, *clients, *late].map { |client| client.read_answer.body }.uniq
+        assert_predicate server.wait_until_ended, :success?
+      end
+    end
+  end
+
+  # A connection that was idle for too long was closed without a look at what had arrived, as in the drain of a restart.
+  def test_a_request_that_came_in_time_while_a_handler_computed_is_answered
+    while_computing(keepalive_seconds: 2) do |_, busy, clients|
+      ask(*clients)
+      begun_at = monotonic
+      wait_until("their time is over") { monotonic - begun_at > 2.5 }
+      -> { assert_equal %w[computed hello], [busy, *clients].map { |client| client.read_answer.body }.uniq }
     end
   end
 
@@ -119,5 +147,36 @@ class DrainTest < Minitest::Test
     end
   ensure
     server&.kill
+  end
+
+  private
+
+  def ask(*clients) = clients.each { |client| client.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n") }
+
+  # Yields the server, a client whose handler computes and four clients between two requests. Then the handler may end,
+  # and what the block returns is called.
+  def while_computing(**options)
+    Dir.mktmpdir do |folder|
+      server = ElahServer.start(<<~RUBY, **options)
+        class Computing < Elah::API
+          format :txt
+          get(:hello) { "hello" }
+          get(:computes) do
+            File.write("#{folder}/begun", "")
+            nil until File.exist?("#{folder}/may_end")
+            "computed"
+          end
+        end
+        run Computing
+      RUBY
+      clients = Array.new(4) { HttpClient.new(server.url).tap { |client| client.get("/hello") } }
+      busy = HttpClient.new(server.url).write("GET /computes HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_until("it computes") { File.exist?("#{folder}/begun") }
+      check = yield server, busy, clients
+      File.write("#{folder}/may_end", "")
+      check.call
+    ensure
+      server&.kill
+    end
   end
 end

@@ -64,6 +64,18 @@ class EntityProcessesTest < Minitest::Test
     end
   end
 
+  # It served, and said that it was ready, but each call of an entity failed.
+  [1, 2].each do |workers|
+    define_method(:"test_#{workers}_workers_do_not_start_with_another_number_of_shards") do
+      ElahServer.start(APP, data: @folder, shards: 8) { |server| server.request("POST", "/a/1") }
+      error = assert_raises(ElahServer::Failure) { ElahServer.start(APP, data: @folder, workers: workers, shards: 16) }
+      assert_match(/is divided into 8 shards for good, and cannot be used with 16/, error.message)
+      ElahServer.start(APP, data: @folder, workers: workers, shards: 8) do |server|
+        assert_equal '{"balance":1}', server.get("/a").body
+      end
+    end
+  end
+
   def test_a_script_that_goes_on_reads_what_the_server_has_written_meanwhile
     serve do |server|
       server.request("POST", "/ann/10")
@@ -84,6 +96,31 @@ class EntityProcessesTest < Minitest::Test
         input.close
       end
     end
+  end
+
+  # A process that had closed its store stayed the first one on its folder: it fired no timers, and nobody else did.
+  def test_another_process_fires_the_timers_of_a_store_that_was_closed
+    bell = <<~RUBY
+      require "elah"
+      class Bell < Elah::Entity
+        RUNG = Queue.new
+        def set = wake_at(Time.now)
+        def woken = RUNG << key
+      end
+      def ring(store, key) = Bell.in(store)[key].set || puts("\#{Bell::RUNG.pop} rang")
+    RUBY
+    other = "#{bell}\nElah.run { Elah.timeout(20) { ring(Elah::Store.open(ARGV[0]), 'second') } }"
+    one = <<~RUBY
+      #{bell}
+      Elah.run do
+        store = Elah::Store.open(ARGV[0])
+        ring(store, "first")
+        store.close
+        print IO.popen([#{RbConfig.ruby.dump}, "-Ilib", "-e", ARGV[1], ARGV[0]], &:read)
+      end
+    RUBY
+    out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", one, File.join(@folder, "bells"), other)
+    assert_equal ["first rang", "second rang"], out.lines(chomp: true), status.inspect
   end
 
   def test_a_script_is_told_which_process_has_the_entities_in_memory_and_what_to_do

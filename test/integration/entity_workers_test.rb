@@ -94,6 +94,37 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # The calls of a worker were made one after the other, and their results came together.
+  def test_a_call_that_hangs_costs_no_other_call_of_its_worker_the_result
+    supervised(APP) do |server|
+      owners = KEYS.group_by { |key| json(server, "/balance/#{key}")["owner"] }
+      client = client_of(server, owners.keys.first)
+      owners.each_value do |first, *others|
+        answer = JSON.parse(client.request("GET", "/hang/#{first}/beside/#{others.first(3).join(',')}").body)
+        assert_equal [nil, 1, 1, 1], answer["answers"].values
+      end
+    ensure
+      client&.close
+    end
+  end
+
+  # All deferred calls to the other worker failed with it, and none of them ran.
+  def test_a_deferred_call_whose_arguments_cannot_be_copied_fails_alone
+    supervised(APP) do |server|
+      owners = KEYS.group_by { |key| json(server, "/balance/#{key}")["owner"] }.values
+      [owners.map(&:first), owners.map(&:last), owners[0], owners[1]].each do |wrong|
+        answer = json(server, "/wrong/#{wrong.join(',')}")
+        assert_equal wrong.to_h { |key| [key, "Elah::Entity::NotSerializable"] }, answer["failed"]
+        assert_equal((KEYS - wrong).to_h { |key| [key, key] }, answer["answers"])
+      end
+    end
+  end
+
+  # All calls of the other worker failed, after they had run: their results had 1 MiB together.
+  def test_many_calls_may_have_long_arguments_and_results
+    supervised(APP) { |server| assert_equal [100_000] * 80, json(server, "/long/100000")["answers"] }
+  end
+
   def test_a_restart_of_the_workers_loses_nothing
     supervised(APP) do |server|
       pids = worker_pids(server)

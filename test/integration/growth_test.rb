@@ -18,7 +18,7 @@ class GrowthTest < Minitest::Test
   VALGRIND = ["valgrind", "--tool=callgrind", "--dump-before=#{MARK}", "--log-file=valgrind.log",
               "ruby", "--disable=gems", "-I#{LIB}"].freeze
   OPTIONS = { header_bytes_max: 65_535, headers_max: 1000, uri_bytes_max: 65_000, params_max: 1_000_000,
-              param_depth_max: 400, parts_max: 100_000, json_depth_max: 1000, request_seconds: 3600,
+              param_depth_max: 400, parts_max: 100_000, files_max: 100_000, json_depth_max: 1000, request_seconds: 3600,
               body_seconds: 3600, header_seconds: 3600, keepalive_seconds: 3600 }.freeze
 
   def self.get(path, *lines) = "GET #{path} HTTP/1.1\r\nHost: a\r\n#{lines.map { |line| "#{line}\r\n" }.join}\r\n"

@@ -62,6 +62,15 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # The log had the failure of the hook alone.
+  def test_an_exception_that_another_one_replaces_is_logged_too
+    app = 'require "elah/api"; run Class.new(Elah::API) { finally { raise "hook" }; get(:a) { raise "handler" } }'
+    ElahServer.start(app) do |server|
+      assert_equal 500, server.get("/a").status
+      server.wait_for(/GET \/a failed: RuntimeError: hook\n.*^ +caused by RuntimeError: handler \(.+:1:in /m)
+    end
+  end
+
   def test_a_backtrace_is_logged_and_never_sent
     answer = server.get("/raise")
     refute_match(/loop\.rb/, answer.body)

@@ -28,6 +28,19 @@ class HttpSlowClientsTest < Minitest::Test
     serve { |server| closing_after(1) { assert_empty collected(server, "\r\n").answers } }
   end
 
+  # One that went on was never closed, and a stop lasted as long as `drain_seconds`.
+  def test_an_empty_line_keeps_no_connection_open
+    ["", get].each do |before|
+      serve(drain_seconds: 60) do |server|
+        server.connect do |client|
+          client.write(before).write("\r\n")
+          client.read_answer unless before.empty?
+          closing_after(1) { assert_predicate client, :closed_by_server? }
+        end
+      end
+    end
+  end
+
   def test_half_a_head_is_answered_408
     serve do |server|
       closing_after(1) { assert_refused 408, "header_timeout", collected(server, "GET / HTTP/1.1\r\nHost: a\r\nX") }

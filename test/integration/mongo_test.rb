@@ -74,6 +74,11 @@ class MongoTest < Minitest::Test
     assert_equal({ "_id" => 1, "x" => 1 }, @items.find_one_and_delete({ _id: 1 }))
     assert_nil @items.find_one_and_delete({ _id: 1 })
     assert_raises(ArgumentError) { @items.find_one_and_update({}, {}, returns: :new) }
+    @items.insert_one({ _id: 2 })
+    # It deleted the document.
+    assert_raises(TypeError) { @items.find_one_and_update({ _id: 2 }, nil) }
+    assert_raises(TypeError) { @items.find_one_and_replace({ _id: 2 }, nil) }
+    assert_equal({ "_id" => 2 }, @items.find_one_and_delete({ _id: 2 }))
   end
 
   def test_deletions
@@ -185,7 +190,7 @@ class MongoTest < Minitest::Test
     [{ connections_max: 0 }, { connections_max: 1.5 }, { query_seconds: 0 }, { pool_seconds: -1 },
      { connect_seconds: "1" }].each do |options|
       error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", **options) }
-      assert_match(/\AElah::Mongo: #{options.keys.first} must be .* (above|from) 0, not /, error.message)
+      assert_match(/\AElah::Mongo: #{options.keys.first} must be .* (above|from) 0, up to \d+, not /, error.message)
     end
     assert_equal "x", Mongo.new("mongodb://127.0.0.1", database: "x").database
     error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://user:top%secret@127.0.0.1/x") }

@@ -44,10 +44,28 @@ class PeerLinksBoundsTest < PeerLinksCase
     peer = start_peer(link_payload_bytes_max: 1000)
     as_worker do |links|
       other = links.peer(peer.path)
-      assert_raises(Elah::PeerLinks::TooLong) { other.call([:text, 1000], 5) }
+      error = assert_raises(Elah::PeerLinks::TooLong) { other.call([:text, 1000], 5) }
+      assert_match(/\AThe call has run, but its reply has \d+ bytes: link_payload_bytes_max allows 1000/, error.message)
       results = Elah.gather(deadline: 5) { |g| 20.times { |index| g.call(index, Deferred.new(other, [:text, 100])) } }
       assert_equal [Elah::PeerLinks::TooLong] * 20, results.map { |result| result.error.class }, "all of one part"
       assert_equal 900, other.call([:text, 900], 5).size
+    end
+  end
+
+  # The other worker closed the link, with all its calls, and the call was sent again and again.
+  def test_a_call_or_reply_that_is_too_long_for_the_other_worker_fails_alone
+    [[{ link_payload_bytes_max: 1000 }, {}, [:length, "x" * 5_000_000], /has not run the call/],
+     [{}, { link_payload_bytes_max: 1000 }, [:text, 5_000_000], /has run the call, but its reply/]]
+      .each do |its_options, own_options, long, refusal|
+      peer = start_peer(**its_options)
+      as_worker(**own_options) do |links|
+        other = links.peer(peer.path)
+        before = Elah.async { other.call([:wait, 0.5, 1], patience_seconds) }
+        error = assert_raises(Elah::PeerLinks::TooLong) { other.call(long, patience_seconds) }
+        assert_match refusal, error.message
+        assert_equal [1, 2], [before.value, other.call([:echo, 2], patience_seconds)]
+        assert_empty @complaints
+      end
     end
   end
 

@@ -130,10 +130,20 @@ class PeerLinksTcpTest < PeerLinksCase
     end
   end
 
+  # The clock of the authority was ahead by some seconds. The file had been looked at, and was not read again.
+  def test_a_new_certificate_that_is_not_valid_yet_is_used_once_it_is
+    peer = start_node("node2")
+    new = File.read(@certificates.issue("node2", begins_in: 3)[:certificate])
+    port = Integer(peer.address[/\d+\z/])
+    refute_equal new, presented(port)
+    wait_until("the new one is presented") { presented(port) == new }
+  end
+
   def test_options_that_cannot_work_are_refused_at_the_start
     expired = @certificates.issue("node1", seconds: -60)
     { { cluster_listen: "10.0.0.11:9400", cluster_node: "node1" } => /11 is not a loopback address, so it needs mutual/,
       { cluster_listen: "0.0.0.0:9400", cluster_node: "node1" } => /must be one address of this machine/,
+      { cluster_listen: "127.0.0.1:9400-9402", workers: 3 } => /Too few ports: .* 3, and there are 3 workers: each wor/,
       { cluster_listen: "127.0.0.1:0", cluster_node: "10.0.0.1" } => /cannot be the name of a node/,
       { cluster_listen: "127.0.0.1:0", cluster_node: "node1", cluster_tls: expired } => /node1\.pem: it has expired/,
       { cluster_tls: expired } => /cluster_tls has no effect without cluster_listen/ }.each do |options, reason|
@@ -141,6 +151,8 @@ class PeerLinksTcpTest < PeerLinksCase
       assert_match reason, error.message
     end
     Elah::Config.build.check_cluster!
+    Elah::Config.build(cluster_listen: "127.0.0.1:9400-9402", workers: 2).check_cluster!
+    Elah::Config.build(cluster_listen: "127.0.0.1:9400", workers: 1).check_cluster!
     Elah::Config.build(**node_options("node1", "10.0.0.11")).check_cluster!
   end
 

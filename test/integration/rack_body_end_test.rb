@@ -55,6 +55,19 @@ class RackBodyEndTest < Minitest::Test
     end
   end
 
+  # It got IOError, which `rescue Errno::EPIPE` does not take, and the log a backtrace for each client that left.
+  def test_a_body_that_continues_in_a_fiber_learns_that_its_client_has_gone
+    server.connect do |client|
+      client.write("GET /call_continued HTTP/1.1\r\nHost: a\r\n\r\n").read_head
+      client.socket.setsockopt(Socket::Option.linger(true, 0))
+    end
+    wait_until { closes("call_continued") == 1 }
+    get("go_on")
+    wait_until { finished("call_continued").any? }
+    assert_equal ["Errno::EPIPE"], finished("call_continued")
+    refute_match(/A spawned fiber failed/, server.log)
+  end
+
   def test_callables_run_in_reverse_order_once_the_answer_is_sent
     assert_equal "f", get("finished").body
     headers = { "Content-Type" => "text/plain" }
@@ -100,7 +113,8 @@ class RackBodyEndTest < Minitest::Test
 
   def test_callables_after_a_file
     assert_equal 300_000, get("finished_file").body.bytesize
-    wait_until { finished("finished_file") == [[200, "NilClass"]] }
+    assert_equal 200, server.request("HEAD", "/finished_file").status
+    wait_until { finished("finished_file") == [[200, "NilClass"]] * 2 } # that of HEAD got ClientGone
   end
 
   def test_callables_learn_of_an_exception

@@ -6,6 +6,8 @@ require_relative "../support/elah_server"
 # The Rack examples do what they say.
 class RackExamplesTest < Minitest::Test
   EXAMPLES = File.expand_path("../../examples", __dir__)
+  UPGRADE = { "Connection" => "Upgrade", "Upgrade" => "websocket", "Sec-WebSocket-Version" => "13",
+              "Sec-WebSocket-Key" => "dGhlIHNhbXBsZSBub25jZQ==" }.freeze
 
   def test_events
     ElahServer.start("#{EXAMPLES}/rack_events.ru") do |server|
@@ -18,13 +20,26 @@ class RackExamplesTest < Minitest::Test
     end
   end
 
+  # At a stop each open connection was an error in the log, and one that was reported.
+  def test_a_stop_ends_open_websockets_without_errors
+    ElahServer.start("#{EXAMPLES}/rack_websocket.ru") do |server|
+      server.connect do |one|
+        server.connect do |other|
+          assert_equal([101, 101], [one, other].map { |client| client.get("/", headers: UPGRADE).status })
+          server.stop
+          assert_equal([true, true], [one, other].map(&:closed_by_server?))
+        end
+      end
+      assert_equal 2, server.log.scan("was cancelled: the worker exits").size, server.log
+      refute_match(/ERROR|WARN/, server.log)
+    end
+  end
+
   def test_websocket
     ElahServer.start("#{EXAMPLES}/rack_websocket.ru") do |server|
       assert_equal [426, "websocket"], server.get("/").then { |answer| [answer.status, answer["upgrade"]] }
       server.connect do |client|
-        answer = client.get("/", headers: { "Connection" => "Upgrade", "Upgrade" => "websocket",
-                                            "Sec-WebSocket-Version" => "13",
-                                            "Sec-WebSocket-Key" => "dGhlIHNhbXBsZSBub25jZQ==" })
+        answer = client.get("/", headers: UPGRADE)
         # The key and its answer are those of RFC 6455, section 1.3.
         assert_equal [101, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="], [answer.status, answer["sec-websocket-accept"]]
         %w[hello again].each do |text|

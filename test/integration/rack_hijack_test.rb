@@ -2,9 +2,12 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/patience"
 
 # Connections that a Rack app takes over: real sockets, which the server forgets.
 class RackHijackTest < Minitest::Test
+  include Patience
+
   APP = File.expand_path("../support/apps/rack_hijack.ru", __dir__)
 
   @server = ElahServer.start(APP)
@@ -59,7 +62,14 @@ class RackHijackTest < Minitest::Test
 
   def test_an_exception_after_it_is_logged_and_says_nothing
     assert_equal "half", raw("/raises")
-    server.wait_for(/GET \/raises failed, after its response had begun: RuntimeError: after the take-over/)
+    server.wait_for(/GET \/raises failed, after its response had begun .*: RuntimeError: after the take-over/)
+  end
+
+  # Nobody took the connection that arrived after its fiber had ended: it stayed open for ever.
+  def test_a_connection_that_nobody_waits_for_is_closed
+    before = server.get("/open_files").body
+    4.times { assert_empty raw("/left") }
+    wait_until("they are closed") { server.get("/open_files").body == before }
   end
 
   def test_partial
@@ -87,7 +97,7 @@ class RackHijackTest < Minitest::Test
 
   def test_a_callback_that_raises_ends_the_connection
     assert_match(/\r\n\r\npart\z/, raw("/partial_raises"))
-    server.wait_for(/GET \/partial_raises failed, after its response had begun: RuntimeError: in the callback/)
+    server.wait_for(/GET \/partial_raises failed, after its response had begun .*: RuntimeError: in the callback/)
   end
 
   def test_a_wrong_header_is_found_before_anything_is_sent

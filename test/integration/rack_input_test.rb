@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require "elah/rack/input"
 
 # `rack.input`: absent, in memory, and spooled to disk.
 class RackInputTest < Minitest::Test
@@ -19,6 +20,11 @@ class RackInputTest < Minitest::Test
     assert_equal({ "class" => "Elah::Rack::EmptyInput", "bytes" => 0, "encoding" => "ASCII-8BIT",
                    "read_at_end" => nil, "read_all_at_end" => "", "buffer" => "", "rest" => 0,
                    "gets" => nil, "each" => [], "zero" => "" }, input)
+  end
+
+  # Lint returns what `each` of the input does.
+  def test_the_input_of_a_request_without_a_body_is_enumerable_as_others_are
+    assert_equal [[], []], [Elah::Rack::EmptyInput.new.each { flunk }.to_a, Elah::Rack::EmptyInput.new.to_a]
   end
 
   def test_a_body_in_memory

@@ -222,7 +222,14 @@ class RackResponseTest < Minitest::Test
     assert get("file_pathname").body == "0123456789" * 30_000
   end
 
+  # As in Rack::Files: the path of a request is binary. Any name with a letter outside ASCII was a 500.
+  def test_a_file_whose_name_is_binary
+    assert_equal "named", get("file_binary").body
+  end
+
+  # The rest of a File that was read was the whole of it.
   def test_a_file_of_which_a_part_is_sent_is_read_through_the_body
+    assert_equal "789", get("file_rest").body
     assert_equal "abc", get("file_part").body
     assert_equal [206, "abc"], get("file_range").then { |answer| [answer.status, answer.body] }
   end

@@ -150,6 +150,40 @@ class RackSinatraTest < Minitest::Test
     end
   end
 
+  CLASSIC = <<~RUBY
+    require "sinatra"
+    set :host_authorization, { permitted_hosts: [] }
+    get("/file") { settings.app_file }
+    get("/view") { erb :page }
+    run Sinatra::Application
+    __END__
+    @@page
+    one and one are <%= 1 + 1 %>
+  RUBY
+
+  # Sinatra took a file of Elah for that of the app, whose views, templates and public files were not found.
+  def test_a_classic_app_finds_its_own_file
+    ElahServer.start(CLASSIC) do |server|
+      assert_equal [File.join(server.folder, "app.rb"), "one and one are 2\n"],
+                   %w[/file /view].map { |path| server.get(path).body }
+    end
+  end
+
+  # sinatra/reloader makes a `compile!` public that has nothing to do with that of an API: the server did not start.
+  def test_an_app_may_have_a_compile_of_its_own
+    app = <<~RUBY
+      require "sinatra/base"
+      class App < Sinatra::Base
+        get("/") { "hello" }
+        def self.compile!(verb, path, block, **) = super
+      end
+      run App
+    RUBY
+    ElahServer.start(app, extension: ".ru", env: { "RACK_ENV" => "production" }) do |server|
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
   private
 
   def server = self.class.server

@@ -84,6 +84,27 @@ class RackupTest < Minitest::Test
     end
   end
 
+  IN_A_THREAD = <<~RUBY
+    require "elah"
+    app = ->(_) { [200, { "content-type" => "text/plain" }, ["hello"]] }
+    server = Elah::Server.new(app, Elah::Config.build(bind: "tcp://127.0.0.1:0"))
+    thread = Thread.new { server.run }
+    STOP
+    thread.join
+    puts "the main thread goes on"
+  RUBY
+
+  # As test suites run one. Its stop began in the main thread, where traps run, and asked for the loop there.
+  { TERM: "", INT: "", nil => "$stdin.gets; server.stop" }.each do |signal, stop|
+    define_method(:"test_a_server_in_a_thread_ends_by_#{signal || 'stop'}") do
+      lines = program(IN_A_THREAD.sub("STOP", stop), signal) do |url, input|
+        assert_equal "hello", body_of(url)
+        input.puts
+      end
+      assert_equal "the main thread goes on\n", lines.last, lines.join
+    end
+  end
+
   def test_a_server_that_does_not_run_is_stopped_already_and_shows_nothing_secret
     server = Elah::Server.new(->(_) {}, Elah::Config.build(bind: "tcp://127.0.0.1:1"))
     assert_nil server.stop
@@ -152,6 +173,40 @@ class RackupTest < Minitest::Test
     end
   end
 
+  # The store was in ./data, without a word, and `elah store backup --data` found nothing in the given folder.
+  def test_rackup_warns_of_options_that_come_after_the_app_has_used_them
+    app = "require 'elah'\nElah.config.data\n#{APP}"
+    lines = with_file("config.ru", app) do |folder|
+      run_rackup(folder, "-O", "data=srv", "-O", "queue_max=9") { |process, _| Process.kill(:TERM, process.pid) }
+    end
+    assert_match(/WARN.*before rackup passed data: .*Set ELAH_DATA or config\/elah\.rb/, lines.join)
+  end
+
+  # The app kept its state in the embedded store, whatever ELAH_STORE said.
+  def test_rackup_refuses_a_store_that_the_app_does_not_support
+    with_file("config.ru", APP) do |folder|
+      out, status = Open3.capture2e({ "ELAH_STORE" => "redis://127.0.0.1:1" }, RbConfig.ruby, "-I", LIB,
+                                    *%w[-S rackup -s elah -p 0], chdir: folder)
+      refute_predicate status, :success?
+      assert_includes out, "This app does not support the option store"
+    end
+  end
+
+  # What the app has set since Elah was loaded does not last: dotenv leaves a variable that is set.
+  def test_a_restart_under_rackup_reads_the_variables_of_the_app_again
+    with_file("config.ru", "require 'elah'\nENV['ELAH_QUEUE_MAX'] ||= File.read('variable')\n#{APP}") do |folder|
+      variable = File.join(folder, "variable")
+      File.write(variable, "7")
+      run_rackup(folder) do |process, listen, url|
+        assert_equal "/ 7 development", body_of(url)
+        File.write(variable, "8")
+        Process.kill(:HUP, process.pid)
+        assert_equal "/ 8 development", body_of(listen.call)
+        Process.kill(:TERM, process.pid)
+      end
+    end
+  end
+
   def test_the_command_of_rails_serves_with_elah
     with_rails_app do |folder|
       run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|
@@ -200,13 +255,28 @@ class RackupTest < Minitest::Test
     arguments = %W[-I #{LIB} -S rackup -D -s elah -P #{pid_file} -O bind=#{bind}]
     output, status = Open3.capture2e(RbConfig.ruby, *arguments, chdir: folder)
     assert_predicate status, :success?, output
-    wait_until("it listens") { File.socket?(File.join(folder, "socket")) }
+    wait_until("it listens") { listens?(bind) }
     yield bind
   ensure
     pid = File.exist?(pid_file) && File.read(pid_file).to_i
     if pid
       Process.kill(:TERM, pid)
       wait_until("it has ended") { !File.exist?(pid_file) }
+    end
+  end
+
+  # The file of a socket is there before its server listens.
+  def listens?(bind)
+    HttpClient.open(bind) { true }
+  rescue Errno::ENOENT, Errno::ECONNREFUSED
+    false
+  end
+
+  def body_of(url) = HttpClient.open(url) { |client| client.get("/") }.body
+
+  def run_rackup(folder, *arguments)
+    run_program(folder, %w[-S rackup -s elah -o 127.0.0.1 -p 0] + arguments) do |process, listen|
+      yield process, listen, listen.call
     end
   end
 
@@ -270,27 +340,27 @@ class RackupTest < Minitest::Test
     end
   end
 
-  # Yields the URL it listens on, then sends a signal, unless it ends by itself.
+  # Yields the URL it listens on and its standard input, then sends a signal, unless it ends by itself.
   #
   # @return [Array<String>] what it wrote
   def run_until_ended(folder, arguments, signal)
-    run_program(folder, arguments) do |process, listen|
-      yield listen.call
+    run_program(folder, arguments) do |process, listen, input|
+      yield listen.call, input
       Process.kill(signal, process.pid) if signal
     end
   end
 
-  # Yields the process, and what waits until it listens and returns the URL. Then it has to end well.
+  # Yields the process, what waits until it listens and returns the URL, and its standard input. Then it ends well.
   #
   # @return [Array<String>] what it wrote
   def run_program(folder, arguments, env: {})
-    Open3.popen2e(env, RbConfig.ruby, "-I", LIB, *arguments, chdir: folder) do |_, output, process|
+    Open3.popen2e(env, RbConfig.ruby, "-I", LIB, *arguments, chdir: folder) do |input, output, process|
       lines = []
       listen = lambda do
         lines << output.readline
         lines.last[ElahServer::LISTENING, 1] || listen.call
       end
-      yield process, listen
+      yield process, listen, input
       lines.concat(output.readlines)
       assert_predicate process.value, :success?, lines.join
       return lines

@@ -52,6 +52,23 @@ class RailsStreamsTest < Minitest::Test
     end
   end
 
+  # Rack::ETag was cancelled while it read the stream, which nobody closed.
+  def test_a_deadline_while_middleware_reads_a_live_action_ends_it
+    serve(request_seconds: 1) do |server|
+      assert_equal 504, server.get("/live?etag=1&ticks=#{1 << 30}&pause=0.001").status
+      wait_until("the action has ended") { server.get("/live/running").json.zero? }
+    end
+  end
+
+  # It has no stream that could be aborted: each was reported as a failed request.
+  def test_a_live_controller_sends_a_file
+    serve do |server|
+      assert_match(/RUNNING/, server.get("/live/file").body)
+      server.stop
+      refute_match(/ERROR/, server.log)
+    end
+  end
+
   def test_a_turbo_stream
     response = server.get("/turbo")
     assert_equal "text/vnd.turbo-stream.html; charset=utf-8", response["content-type"]

@@ -38,6 +38,17 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # Redis before 6, and one whose HELLO has another name, repeats the arguments of the command that it does not know.
+  def test_a_server_without_hello_is_told_without_the_password
+    Servers::Redis.start(password: "secret", settings: { "rename-command" => %w[HELLO HI] }) do |server|
+      redis = Elah::Redis.new(server.url)
+      [-> { redis.get("k") }, -> { redis.subscribe("k") }].each do |call|
+        message = assert_raises(Elah::Unavailable, &call).message
+        assert_match(/it refuses the connection: ERR unknown command .HELLO.\./, message)
+      end
+    end
+  end
+
   def test_it_is_found_again_when_it_has_been_restarted
     with_server do |server, redis|
       redis.set("k", "kept")
@@ -49,6 +60,20 @@ class RedisBadDaysTest < Minitest::Test
       server.start
       assert_operator measure { once_available { redis.ping } }, :<, 20, "the longest pause is a second"
       assert_equal 1, connections(server)
+    end
+  end
+
+  # A server that takes no writes for now refuses each of a pipeline. The replies were the class `Elah::Unavailable`, so
+  # nothing was raised: the writes were taken for done.
+  def test_the_refusals_of_a_pipeline_are_exceptions
+    with_server do |server, redis|
+      script = redis.script("return redis.call('INCR', KEYS[1])")
+      redis.call("CONFIG", "SET", "min-replicas-to-write", 1)
+      error = assert_raises(Elah::Unavailable) { redis.pipelined { |batch| batch.get("k") || batch.set("k", 1) } }
+      assert_match(/#{server.address} refused SET: NOREPLICAS/, error.message)
+      assert_raises(Elah::Unavailable) { script.call_each([{ keys: ["n"] }]) }
+      replies = redis.pipelined(exception: false) { |batch| batch.get("k") || batch.set("k", 1) }
+      assert_equal [NilClass, Elah::Unavailable], replies.map(&:class)
     end
   end
 

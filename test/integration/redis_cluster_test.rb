@@ -83,6 +83,18 @@ class RedisClusterTest < Minitest::Test
     end
   end
 
+  # It went to and fro between the two nodes, and was told as an outage.
+  def test_a_transaction_with_keys_on_two_nodes_is_refused
+    Servers::RedisCluster.start do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true)
+      keys = cluster.nodes.first(2).map { |node| key_on(node) }
+      error = assert_raises(Elah::Redis::Error) { redis.multi { |batch| keys.each { |key| batch.set(key, 1) } } }
+      assert_equal "CROSSSLOT", error.code
+      refute_includes redis.pipelined { |batch| keys.each { |key| batch.get(key) } }, "1"
+      redis.close
+    end
+  end
+
   def test_keys_that_are_moving_are_found
     Servers::RedisCluster.start do |cluster|
       redis = Elah::Redis.new(cluster.url, cluster: true)

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "open3"
+require "support/elah_server"
 require "support/servers"
 
 # Elah::Redis against a real server: what it sends and gives back, alone, in batches, in scripts and as messages.
@@ -92,7 +93,7 @@ class RedisTest < Minitest::Test
 
   def test_options_are_checked
     { { time: 1 } => /no option time; there are connect_seconds/,
-      { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, not 0/,
+      { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, up to 31536000, not 0/,
       { in_flight_max: 1.5 } => /whole number/,
       { cluster: 1 } => /true or false/ }.each do |options, message|
       assert_match(message,
@@ -102,6 +103,13 @@ class RedisTest < Minitest::Test
     assert_match(%r{redis://, rediss://}, error.message)
     refute_includes error.message, "private"
     assert_equal "#<Elah::Redis localhost:6379>", Elah::Redis.new("redis://:private@localhost").inspect
+  end
+
+  # With capitals, or for a Unix socket, the option had no effect.
+  def test_the_option_for_a_cluster_counts_for_every_url
+    assert_predicate Elah::Redis.new("REDIS://localhost", cluster: true), :cluster?
+    assert_predicate Elah::Redis.new("redis+cluster://localhost", cluster: true), :cluster?
+    assert_raises(Elah::OptionError) { Elah::Redis.new("redis+unix:///tmp/redis.sock", cluster: true) }
   end
 
   def test_a_build_without_the_client_says_how_to_get_it
@@ -147,6 +155,25 @@ class RedisTest < Minitest::Test
     assert_raises(Elah::Redis::Error) { @redis.script("return nonsense(").call }
   end
 
+  # Each loop has a connection of its own. The first was not open yet when its loop ended, and the reply of the second
+  # had not come, which the next post took for a client that was closed.
+  def test_what_is_posted_in_a_loop_has_run_when_the_loop_ends
+    Elah.run { 100.times { @redis.post("INCR", "cold") } }
+    Elah.run { @redis.get("cold") && 100.times { @redis.post("INCR", "warm") } }
+    assert_equal %w[100 100], Elah.run { @redis.post("INCR", "next") && @redis.mget("cold", "warm") }
+  end
+
+  # The process ended before the connection was open.
+  def test_what_a_script_and_a_hook_have_posted_has_run_when_the_process_ends
+    posts = "REDIS = Elah::Redis.new('#{@redis.server.then { |server| "redis://#{server}" }}')"
+    script = "require 'elah'; #{posts}; 10.times { REDIS.post('INCR', 'script') }"
+    assert system(RbConfig.ruby, "-Ilib", "-e", script)
+    hook = "Elah::Config.at(:before_worker_shutdown) { REDIS.post('INCR', 'hook') }"
+    app = "#{posts}\n#{hook}\nrun ->(_) { [200, {}, []] }"
+    ElahServer.start(app, workers: 2, &:http_url)
+    assert_equal %w[10 2], @redis.mget("script", "hook")
+  end
+
   def test_posted_commands_are_done_in_order_and_their_failures_are_told_by_the_next
     100.times { @redis.post("INCR", "posted") }
     assert_equal "100", @redis.get("posted")
@@ -156,6 +183,16 @@ class RedisTest < Minitest::Test
     assert_match(/refused INCR/, assert_raises(Elah::Redis::Error) { @redis.post("INCR", "posted") }.message)
     assert_equal true, @redis.post("INCR", "posted")
     assert_equal "101", @redis.get("posted")
+  end
+
+  # Each child raised the failure of its parent's post, and did not send its own.
+  def test_the_failure_of_a_post_is_that_of_its_process
+    @redis.set("text", "one")
+    @redis.post("INCR", "text")
+    @redis.get("text")
+    Process.wait(fork { exit!(@redis.post("INCR", "posted") && @redis.get("posted").to_i) })
+    assert_equal 1, $?.exitstatus
+    assert_raises(Elah::Redis::Error) { @redis.post("INCR", "posted") }
   end
 
   def test_five_thousand_fibers_share_one_connection

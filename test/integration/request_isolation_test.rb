@@ -7,6 +7,8 @@ require "support/elah_server"
 # fibers are pooled.
 class RequestIsolationTest < Minitest::Test
   APP = <<~'RUBY'
+    KEPT = []
+
     class App < Elah::API
       format :json
 
@@ -14,6 +16,12 @@ class RequestIsolationTest < Minitest::Test
         def left = [*Thread.current.keys, *trace, *(Fiber[:tenant] if Fiber.respond_to?(:[]))]
 
         def trace = Fiber.current.respond_to?(:trace) ? Fiber.current.trace : nil
+
+        def within_all(&block)
+          Elah.timeout(0.1) { Elah.shield { Thread.handle_interrupt(Exception => :never, &block) } }
+        end
+
+        def limits = [Elah.deadline > 10, Elah.current_task.shields(RuntimeError.new)]
 
         def keep(value)
           Thread.current[:tenant] = Thread.current["user"] = value
@@ -34,6 +42,16 @@ class RequestIsolationTest < Minitest::Test
         [found, Thread.current[:tenant]]
       end
       get(:raises) { keep("a") || raise("it fails") }
+      get("unfinished/:what") do
+        within = params[:what] == "timeout" ? ->(&block) { Timeout.timeout(0.1, &block) } : method(:within_all)
+        (KEPT << Enumerator.new { |values| within.call { values << 1 } }).last.next
+      end
+      get(:finishes) do
+        KEPT.shift.next
+      rescue StopIteration
+        limits
+      end
+      get(:limits) { sleep(0.2) && limits }
       get(:spawns) do
         keep("a")
         Elah.async { Thread.current.keys }.value
@@ -74,6 +92,18 @@ class RequestIsolationTest < Minitest::Test
     assert_equal [], server.get("/keeps?value=a").json
   ensure
     clients.each(&:close)
+  end
+
+  # Its time limit ended another request, whose deadline was over, and which its shields shielded.
+  def test_blocks_that_a_request_leaves_unfinished_in_an_enumerator_concern_no_other_request
+    server.connect do |client|
+      %w[timeout all].each do |what|
+        assert_equal 1, client.get("/unfinished/#{what}").json
+        assert_equal [true, 0], client.get("/limits").json
+      end
+      2.times { assert_equal [true, 0], client.get("/finishes").json }
+      assert_equal [true, 0], client.get("/limits").json
+    end
   end
 
   def test_a_request_that_fails_leaves_nothing

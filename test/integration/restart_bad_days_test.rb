@@ -77,6 +77,20 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # One process does without it, and the trial run did not look: the next image ended, and the server with it.
+  def test_workers_that_cannot_have_a_run_folder_are_not_restarted_to
+    Dir.mktmpdir do |folder|
+      config = File.join(folder, "config.rb")
+      File.write(config, "workers File.exist?(File.join(__dir__, 'more')) ? 2 : 1")
+      ElahServer.start(SLOW, config: config, run_dir: File.join(folder, "r" * 80)) do |server|
+        File.write(File.join(folder, "more"), "")
+        server.signal(:HUP)
+        server.wait_for(/The path of the run folder \S+ exceeds.*The trial process failed/m)
+        assert_equal "served", server.get("/").body
+      end
+    end
+  end
+
   # Cleaners of /tmp do that: the next image could not open the scoreboard, and the server ended.
   def test_a_server_whose_run_folder_was_removed_serves_on
     supervised do |server|
@@ -128,6 +142,13 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # It waited for what was away, and the workers had no supervisor: dead ones were not replaced, and TERM had no effect.
+  def test_workers_stay_when_the_code_does_not_end_loading
+    supervised("begin; sleep; rescue => e; retry; end #{WHEN_GONE}", boot_seconds: 2) do |server|
+      assert_workers_stay(server, File.join(server.folder, "gone"), "The app did not load within 2")
+    end
+  end
+
   def test_workers_stay_when_the_configuration_loads_in_the_trial_run_only
     config = "raise 'no vault' if File.exist?(BROKEN) && Elah::Restart.current.state.key?('supervisor')"
     Dir.mktmpdir do |folder|
@@ -149,6 +170,27 @@ class RestartBadDaysTest < Minitest::Test
       Process.kill(:KILL, pids.first)
       wait_for_workers(server, 2, besides: pids)
       assert_equal "served", server.get("/").body
+    end
+  end
+
+  # The kernel ignored it: the code of the first deployment was served until somebody restarted again.
+  [1, 2].each do |workers|
+    define_method(:"test_a_restart_while_the_next_image_of_#{workers}_loads_the_app_serves_the_latest_code") do
+      app = <<~RUBY
+        unless Elah::Restart.current.trial? || Elah::Restart.current.state.empty?
+          File.write("loading", "")
+          Thread.pass until File.exist?("gate")
+        end
+        #{SLOW}
+      RUBY
+      supervised(app, workers: workers) do |server|
+        server.signal(:HUP)
+        wait_until("the next image loads the app") { File.exist?(File.join(server.folder, "loading")) }
+        File.write(File.join(server.folder, "app.rb"), SLOW.sub("served", "later"))
+        Process.kill(:HUP, server.pid)
+        File.write(File.join(server.folder, "gate"), "")
+        wait_until("the later code serves") { server.get("/").body == "later" }
+      end
     end
   end
 
@@ -186,6 +228,68 @@ class RestartBadDaysTest < Minitest::Test
         end
       end
     end
+  end
+
+  ENTITY = <<~'RUBY'
+    class Hits < Elah::Entity
+      def restore = @count = 0
+      def hit = @count += 1
+    end
+    HITS = Hits.in(Elah::Store.open(Elah.config.data))
+
+    class App < Elah::API
+      format :txt
+      get(:hit) { HITS["all"].hit.class.name }
+      get(:locked) { File.open(__FILE__) { |file| file.flock(File::LOCK_EX) }.to_s }
+      get(:env) { env["REQUEST_METHOD"] }
+      mount ->(_env) { [200, {}, ["mounted"]] } => "/rack"
+    end
+    run App
+  RUBY
+
+  # A worker of an app with entities, or whose hook names them first, had no successor when the files were gone.
+  # A lock of a file was a 500.
+  {
+    entities: [ENTITY, ""],
+    hooks: [SLOW, 'before_worker_boot { Elah.every(60, once: "tidy") { nil } }'],
+    apps: ["Elah::Config.at(:before_worker_boot) { Elah.every(60, once: 'tidy') { nil } }\n#{SLOW}", ""]
+  }.each do |what, (app, config)|
+    define_method(:"test_the_code_for_#{what}_may_be_gone_while_it_runs") do
+      Dir.mktmpdir do |folder|
+        %w[lib exe].each { |name| FileUtils.cp_r(File.join(ROOT, name), folder) }
+        File.write(configuration = File.join(folder, "elah.rb"), config)
+        release = ["sh", "-c", "shift && exec #{folder}/exe/elah \"$@\"", "sh"]
+        ElahServer.start(app, under: release, workers: 2, config: configuration) do |server|
+          FileUtils.rm_r(File.join(folder, "lib"))
+          2.times do
+            killed = worker_pids(server).first
+            Process.kill(:KILL, killed)
+            wait_for_workers(server, 2, besides: [killed])
+          end
+          next unless app == ENTITY
+
+          assert_equal(%w[Integer 0 GET mounted], %w[/hit /locked /env /rack].map { |path| server.get(path).body })
+        end
+      end
+    end
+  end
+
+  # It stayed held: the first had no effect, and the second ended the process without its workers.
+  def test_quit_stops_a_server_whose_restart_could_not_be_executed
+    script = <<~RUBY
+      restart = Dir.chdir(ARGV.first) { Elah::Restart.current }
+      Dir.rmdir(ARGV.first)
+      begin
+        restart.go({}, [])
+      rescue Errno::ENOENT
+        trap("TERM") { exit!(7) }
+        Process.kill(:QUIT, Process.pid)
+        sleep
+      end
+    RUBY
+    command = ["timeout", "60", RbConfig.ruby, "-I#{ROOT}/lib", "-relah", "-relah/server/restart", "-e", script]
+    system(*command, Dir.mktmpdir)
+    assert_equal 7, $?.exitstatus
   end
 
   private

@@ -202,7 +202,7 @@ class ServeTest < Minitest::Test
         assert_match(/(: the reason \(RuntimeError\)|failed: RuntimeError: the reason)$/, error.message)
         assert_match(/A before_worker_shutdown block failed: RuntimeError: the shutdown$/, error.message)
         assert_match(/A fiber failed when the loop ended: RuntimeError: the fiber$/, error.message)
-        refute_match(/The worker exits/, error.message)
+        refute_match(/Cancelled: The worker exits\.$/, error.message)
       end
     end
   end
@@ -211,7 +211,8 @@ class ServeTest < Minitest::Test
     serve do |server|
       server.get("/")
       private_kb = File.read("/proc/#{server.pid}/smaps_rollup").scan(/^Private_\w+:\s+(\d+)/).flatten.sum(&:to_i)
-      assert_operator private_kb, :<, 21_900 * 1000 / 1024, "private memory of a worker that has just begun"
+      bytes_max = RUBY_VERSION < "3.2" ? 21_900_000 : 22_700_000 # later ones take some MB more themselves
+      assert_operator private_kb, :<, bytes_max / 1024, "private memory of a worker that has just begun"
     end
     quickest = Array.new(5) do
       started_at = monotonic

@@ -155,10 +155,18 @@ class SinkServingTest < Minitest::Test
     assert_match(/Unknown action statsu.*Did you mean status/, elah("statsu", status: 2))
     assert_match(/needs the name/, elah("dead", status: 2))
     assert_match(/Invalid event ID 7/, elah("show", "events", "7", status: 2))
-    assert_match(/elah: Invalid event ID \uFFFD\\e/, elah("show", "events", "\xFF\e", status: 2))
+    assert_match(/elah: The argument "\\xFF\\e" is not valid UTF-8\./, elah("show", "events", "\xFF\e", status: 2))
     assert_match(/needs IDs/, elah("show", "events", status: 2))
     assert_match(/needs IDs/, elah("discard", "events", status: 2))
+    assert_match(/IDs of dead letters or --all, not both/, elah("discard", "events", "0", "--all", status: 2))
     assert_match(/elah sink status/, elah)
+  end
+
+  # The list stopped there.
+  def test_the_command_passes_over_folders_that_are_no_sinks
+    FileUtils.mkdir_p(File.join(@data, "sinks", "(copy) events"))
+    FileUtils.mkdir_p(File.join(@data, "sinks", "lost+found"))
+    refute_match(/copy|lost/, elah("status"))
   end
 
   private

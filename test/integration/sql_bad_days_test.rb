@@ -194,6 +194,22 @@ module SQLBadDays
     assert_equal 0, @admin.value("SELECT count(*) FROM things")
   end
 
+  # The statement ran on, and the rollback waited for it, or for all of its rows: as long as a statement may take.
+  def test_a_fiber_that_is_ended_while_it_reads_rows_of_a_transaction_leaves_nothing
+    sql = client(query_seconds: 60)
+    reads = [->(tx) { tx.each_row(sleep_sql(60)) { flunk } },
+             ->(tx) { tx.transaction { tx.each_row(sleep_sql(60)) { flunk } } },
+             ->(tx) { tx.each_row(endless_sql) { Thread::Queue.new.pop } }]
+    since = monotonic
+    Elah.run do
+      reads.each { |read| assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.2) { sql.transaction(&read) } } }
+      assert_raises(IOError) { sql.transaction { |tx| tx.each_row(endless_sql) { |row| raise IOError if row } } }
+    end
+    assert_operator monotonic - since, :<, 60
+    wait_until("nothing sleeps") { @admin.value(sleepers_sql).zero? }
+    wait_until("no connection is left") { connections.zero? && sql.status[:in_use].zero? }
+  end
+
   def test_a_fiber_that_is_ended_between_two_statements_rolls_back_and_its_connection_is_clean
     sql = client(connections_max: 1)
     Elah.run do

@@ -68,6 +68,10 @@ module SQLConnections
       error = assert_raises(Elah::Unavailable) { sql.value("SELECT 1") }
       assert_match(/certificate/i, error.message)
       sql.close
+      # On PostgreSQL it was an OptionError: a file that is being replaced, or no free descriptor, passes.
+      sql = Elah::SQL.new("#{secure.url}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem")
+      assert_raises(Elah::Unavailable) { sql.value("SELECT 1") }
+      sql.close
     ensure
       other&.remove
     end

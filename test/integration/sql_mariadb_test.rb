@@ -98,6 +98,24 @@ class SQLMariaDBTest < Minitest::Test
     end
   end
 
+  # The server shows the beginning of a long text.
+  def test_a_long_value_that_does_not_fit_is_not_shown
+    error = assert_raises(Elah::SQL::Error) { client.execute("INSERT INTO things (id) VALUES (?)", "hunter2" * 40) }
+    refute_match(/hunter2/, error.message)
+    error = assert_raises(Elah::SQL::SyntaxError) { client.query("SELECT nothing FROM things WHERE id = ?", "nothing") }
+    assert_match(/column 'nothing'/, error.message)
+  end
+
+  # The server stored the zero date, and compared with it.
+  def test_a_year_that_the_server_does_not_know_is_refused
+    sql = client
+    [Date.new(10_000, 1, 1), Date.new(-1, 1, 1), Time.utc(20_026)].each do |moment|
+      error = assert_raises(Elah::SQL::Error) { sql.value("SELECT ? < now()", moment) }
+      assert_match(/year (10000|-1|20026), and the server knows the years 0 to 9999/, error.message)
+    end
+    assert_equal 1, sql.value("SELECT ? < now()", Date.new(0, 1, 1))
+  end
+
   def test_a_connection_without_autocommit_goes_to_nobody
     sql = client(connections_max: 1)
     assert_raises(Elah::SQL::Error) { sql.execute("SET autocommit = 0") }

@@ -17,6 +17,21 @@ class SQLPostgreSQLTest < Minitest::Test
     assert_equal 2, sql.value("SELECT count(*) FROM generate_series(1, 9) n WHERE n = ANY(?)", [2, 3, 30])
   end
 
+  # An Array wrote bytes as `\x726564` into text, and read text for bytea as its escapes. Keys of Elah::Store and bodies
+  # of requests are such Strings.
+  def test_an_element_is_stored_as_the_value_alone
+    { "text" => ["red".b, "a\"b\\c".b, "é"], "int" => ["5".b], "bytea" => ["\\x41", "\\101", "a\\b\0\xFF".b],
+      "jsonb" => [{ "a\\" => 1 }, true, 1.5], "bytea[]" => [] }.each do |type, values|
+      type = type.delete_suffix("[]")
+      alone = values.map { |value| sql.value("SELECT ?::#{type}", value) }
+      assert_equal alone, sql.value("SELECT ?::#{type}[]", values), type
+      assert_equal [alone, alone], sql.value("SELECT ?::#{type}[]", [values, values]), type unless values.empty?
+    end
+    assert_equal 1, sql.value("SELECT count(*) FROM (VALUES ('ann')) AS people (name) WHERE name = ANY(?)", ["ann".b])
+    assert_equal '{"a":"x\\\\y"}'.b, sql.value("SELECT ?::bytea", { "a" => "x\\y" })
+    assert_raises(Elah::SQL::Error) { sql.value("SELECT ?::text[]", ["\xFF".b]) }
+  end
+
   def test_types_of_its_own
     id = "0b21b5e5-6f0b-4d0e-9d1c-2f1e3d4c5b6a"
     row = sql.first("SELECT ?::uuid AS u, '12:34:56.5'::time AS t, 'infinity'::timestamptz AS i, " \
@@ -119,5 +134,20 @@ class SQLPostgreSQLTest < Minitest::Test
     error = assert_raises(Elah::SQL::Error) { sql.value("SELECT ?::integer", "hunter2") }
     assert_equal "22P02", error.sqlstate
     refute_match(/hunter2/, error.message)
+    error = assert_raises(Elah::SQL::Error) { sql.value("SELECT ?::integer[]", [["hunter2"]]) }
+    assert_match(/type integer: \?\. In/, error.message)
+  end
+
+  # The name was taken for the parameter.
+  def test_a_name_that_is_wrong_is_shown
+    error = assert_raises(Elah::SQL::SyntaxError) { sql.query("SELECT name FROM pg_class WHERE relname = ?", "name") }
+    assert_match(/column "name" does not exist/, error.message)
+  end
+
+  # It was told as a lost connection, and it was one.
+  def test_a_statement_with_a_nul_is_refused
+    before = sql.value("SELECT pg_backend_pid()")
+    assert_match(/has no NUL/, assert_raises(Elah::SQL::Error) { sql.value("SELECT 'a\0b'") }.message)
+    assert_equal before, sql.value("SELECT pg_backend_pid()")
   end
 end

@@ -124,6 +124,17 @@ module SQLStatements
     wait_until("one connection is left") { connections == 1 }
   end
 
+  # Its fiber kept the connection until the Enumerator was collected.
+  def test_an_enumerator_that_is_left_ends_with_its_fiber
+    sql = client(connections_max: 1, pool_seconds: 5)
+    rows = []
+    Elah.run do
+      3.times { Elah.async { rows << sql.each_row(series_sql(100_000)).tap(&:next) }.wait }
+      assert_equal 1, sql.value("SELECT 1")
+    end
+    assert_equal 3, rows.size
+  end
+
   def test_a_result_that_is_streamed_is_never_in_memory_whole
     before = resident_bytes
     rows = 0

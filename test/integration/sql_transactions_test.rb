@@ -89,18 +89,61 @@ module SQLTransactions
     assert_equal [:done, "serialization_failure"], codes(outcomes)
   end
 
+  # Their savepoints were on one stack: the failure of one undid rows of others that had returned, and the transaction
+  # was committed without them.
+  def test_nested_transactions_of_several_fibers_lose_nothing_that_was_confirmed
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    Elah.run do
+      confirmed = sql.transaction do |tx|
+        entered = Queue.new
+        fails = Elah.async { tx.transaction { tx.execute(insert, "undone") && entered.pop && raise(IOError) } }
+        calls = [-> { tx.transaction { tx.execute(insert, "nested") } }, -> { tx.execute(insert, "plain") }]
+        refused = calls.map { |call| assert_raises(Elah::SQL::Error, &call).message }
+        assert_equal 1, refused.grep(/\AAnother fiber has a nested transaction open/).uniq.size
+        entered << true
+        assert_instance_of IOError, fails.wait.error
+        calls.each(&:call)
+        [tx.transaction { Elah.async { tx.execute(insert, "of a child") }.value.affected_rows }]
+      end
+      assert_equal [1], confirmed
+    end
+    assert_equal ["nested", "of a child", "plain"], sql.rows("SELECT name FROM things ORDER BY name").flatten
+  end
+
+  # A commit in between stored a part of what the block undid afterwards.
+  def test_a_transaction_is_not_committed_in_the_middle_of_a_nested_one
+    sql = client
+    Elah.run do
+      inside, go_on = Array.new(2) { Queue.new }
+      nested = nil
+      error = outcome do
+        sql.transaction do |tx|
+          part = ->(_) { tx.execute("INSERT INTO things (name) VALUES ('part')") && (inside << true) && go_on.pop }
+          nested = Elah.async(detached: true) { tx.transaction(&part) }
+          inside.pop
+        end
+      end
+      assert_match(/\AAnother fiber has a nested transaction open/, error.message)
+      go_on << true
+      assert_match(/The transaction is over/, nested.wait.error&.message)
+    end
+    assert_empty sql.rows("SELECT name FROM things")
+  end
+
   # The statement waited for the end of the block that called it: for ever, beyond any time limit, with its locks.
   def test_a_statement_in_the_block_that_reads_rows_is_refused
     sql = client
     calls = [->(tx) { tx.value("SELECT 1") }, ->(tx) { tx.each_row("SELECT 1") { nil } },
              ->(tx) { tx.transaction { nil } }]
+    other_fiber = ->(tx) { Elah.async { tx.value("SELECT 1") }.value } # stood still if there were many rows
     each_way do
-      calls.each do |call|
+      [*calls, *(other_fiber if Elah.current_loop)].each do |call|
         error = outcome { sql.transaction { |tx| tx.each_row(series_sql(1000)) { call.(tx) } } }
         assert_match(/read all rows before you call the transaction again/, error.message)
       end
       assert_equal [1, 1000], sql.transaction { |tx| [tx.value("SELECT 1"), tx.each_row(series_sql(1000)).count] }
-      assert_equal 0, sql.status[:in_use]
+      wait_until("no connection is in use") { sql.value("SELECT 1") && sql.status[:in_use].zero? }
     end
   end
 
@@ -113,7 +156,7 @@ module SQLTransactions
       nested = sql.transaction { |tx| tx.transaction { tx.each_row(series_sql(100_000)).next } && tx.value("SELECT 2") }
       assert_equal 2, nested
       assert_raises(IOError) { sql.transaction { |tx| tx.each_row(series_sql(100_000)).next && raise(IOError) } }
-      assert_equal 0, sql.status[:in_use]
+      wait_until("the connection is closed") { sql.status[:in_use].zero? }
     end
   end
 
@@ -128,11 +171,55 @@ module SQLTransactions
         error = assert_raises(Elah::SQL::Error) { 1000.times { rows.next } }
         assert_equal "The transaction has ended before all of its rows were read.", error.message
         assert_raises(IOError) { sql.transaction { |tx| Elah.async { read_one.call(tx) }.value && raise(IOError) } }
-        sql.status[:in_use]
       end
     end
     assert ended.join(patience_seconds), "the transaction waits"
-    assert_equal 0, ended.value
+    wait_until("the connection is closed") { sql.status[:in_use].zero? }
+  end
+
+  # The rollback waited for the statement whose rows the other fiber awaits. That fiber must not take what is cut off
+  # for the end of the rows.
+  def test_rows_that_another_fiber_awaits_end_with_a_rollback
+    sql = client(query_seconds: 60)
+    Elah.run do
+      reader = nil
+      assert_raises(IOError) do
+        sql.transaction do |tx|
+          reader = Elah.async { tx.each_row(sleep_sql(60)) { flunk } }
+          wait_until("it sleeps") { @admin.value(sleepers_sql) == 1 }
+          raise IOError
+        end
+      end
+      assert_equal "The transaction has ended before all of its rows were read.", reader.wait.error&.message
+    end
+  end
+
+  # Cut off before they came to the fiber that had asked for them, they were none, without an error.
+  def test_rows_that_a_rollback_cuts_off_at_once_are_not_taken_for_none
+    sql = client
+    Elah.run do
+      20.times do
+        reader = nil
+        assert_raises(IOError) do
+          sql.transaction { |tx| (reader = Elah.async { tx.each_row(endless_sql) { flunk } }) && raise(IOError) }
+        end
+        assert_match(/\AThe transaction (has ended before all of its rows were read|is over)/,
+                     reader.wait.error&.message)
+      end
+    end
+  end
+
+  # The error spoke of an earlier statement that had failed.
+  def test_a_transaction_whose_rows_are_left_is_lost_after_the_time_of_a_statement
+    sql = client(query_seconds: 3) # BEGIN and the INSERT have as long, on a busy machine too
+    error = assert_raises(Elah::Unavailable) do
+      sql.transaction do |tx|
+        tx.execute("INSERT INTO things (name) VALUES ('lost')")
+        tx.each_row(endless_sql).first(3)
+      end
+    end
+    assert_match(/its unread rows took longer than 3 s. In: SELECT/, error.message)
+    assert_equal 0, @admin.value("SELECT count(*) FROM things")
   end
 
   # The rollback on the dead connection failed: its error replaced the block's own, and a 503 a 409.

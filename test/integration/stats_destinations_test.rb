@@ -46,6 +46,18 @@ class StatsDestinationsTest < Minitest::Test
       assert_equal({ "stored" => 0, "parked" => 0, "delivered" => 1 },
                    stats.delete("/visitors/#{visitor}").json["erased"])
       assert_equal [Elah::Sink.id_of("\0b")], ids
+      check_removal(stats, { "User-Agent" => "#{AGENT} another" })
+    end
+
+    # Events of others stay, whoever has sent one with their IDs.
+    def check_removal(stats, agent)
+      event = stats.record({ path: "/c" }, headers: agent)
+      visitor = stats.get("/visitors/me", headers: agent).json["visitors"].last
+      destination = Stats::Destination.of(server.url)
+      destination.remove("other", ids)
+      assert_equal [Elah::Sink.id_of("\0b"), event].sort, ids.sort
+      destination.remove(visitor, [Elah::Sink.id_of("gone"), *ids])
+      assert_equal [Elah::Sink.id_of("\0b")], ids
     end
   end
 

@@ -41,6 +41,20 @@ class StatsTextTest < Minitest::Test
     end
   end
 
+  # The name was a part of a format string: the reason became "ArgumentError: malformed format string", with which no
+  # change of the schema released the event, and a review of events parked before was a 500.
+  def test_a_rule_of_length_for_a_name_with_a_percent_sign
+    StatsServer.start do |server|
+      server.put("/schemas/sale", { properties: { "rate_%" => { maxLength: 3 }, "%s" => { minItems: 1 } } })
+      server.post("/stats/batch", [{ event: "sale", "rate_%" => "long" }, { event: "sale", "%s" => [] }])
+      wait_until("both are parked") { server.account == [2, 0, 0, 2] }
+      reasons = server.get("/parked").json["events"].map { |event| event["reason"][/version 1: (.*)/, 1] }
+      assert_equal ["%s has fewer than 1 items", "rate_% has more than 3 characters"], reasons.sort
+      assert_equal 2, server.delete("/schemas/sale").json["released"]
+      wait_until("both are delivered") { server.account == [2, 2, 0, 0] }
+    end
+  end
+
   def test_paths_and_names_of_any_script_are_counted_as_they_are
     StatsServer.start do |server|
       server.get("/stats?path=/caf%C3%A9")

@@ -34,6 +34,22 @@ class StatusTest < Minitest::Test
     end
   end
 
+  # One that it could not read hid all others.
+  def test_it_shows_the_servers_that_it_can_read
+    ElahServer.start(APP) do |server|
+      FileUtils.mkdir(other = File.join(server.folder, "run/1"), mode: 0o700)
+      File.open(File.join(other, "scoreboard"), "w") do |board|
+        board.flock(File::LOCK_EX)
+        text, ended = elah_status(server)
+        assert_predicate ended, :success?
+        assert_match(%r{^elah: .*run/1}, text)
+        assert_match(/^Process #{server.pid} on /, text)
+      end
+    ensure
+      FileUtils.rm_r(other)
+    end
+  end
+
   def test_it_answers_while_worker_and_supervisor_are_stopped
     supervised do |server|
       stopped = worker_pids(server).first

@@ -72,7 +72,7 @@ class StoreDamageTest < Minitest::Test
     fill
     File.truncate(@file, 0)
     damage = /The store in #{@dir} cannot be opened, since its data\.mdb is damaged: it is empty\./
-    assert_match(/#{damage} Put a copy in its place, or remove it/, refusal)
+    assert_match(/#{damage} Stop every process that uses the store, then put a copy in its place, or/, refusal)
     assert_equal 0, File.size(@file)
     [1, 100, PAGE, PAGE + 100].each do |bytes|
       File.binwrite(@file, "\0" * bytes)
@@ -124,7 +124,7 @@ class StoreDamageTest < Minitest::Test
     text, status = check(@dir)
     assert_equal 1, status.exitstatus
     assert_match(/page 10 has an impossible header/, text)
-    assert_match(/^elah: Damaged: #{@dir}\. Restore a copy of the folder; see docs\/store\.md\./, text)
+    assert_match(/^elah: Damaged or not opened: #{@dir}\. Restore a copy of a damaged folder; see docs/, text)
   end
 
   READ_ALL = <<~RUBY

@@ -77,6 +77,26 @@ class StoreReadinessTest < Minitest::Test
     run App
   RUBY
 
+  # The option had no effect on a store that is opened without `bytes_max:`, as the docs open it, and the job could not
+  # open the store of an app that passes the option on.
+  def test_the_option_limits_the_stores_of_an_app_and_of_its_jobs
+    app = <<~RUBY
+      require "elah"
+      TABLE = Elah::Store.open(Elah.config.state("s")).table("t")
+      MAIN = Elah::Store.open(Elah.config.state, bytes_max: Elah.config.store_bytes_max)
+      class App < Elah::API
+        format :json
+        post("/put/:bytes") { TABLE.put("k", "x" * params[:bytes].to_i) }
+        post("/job") { Elah.every(60, once: "job") { nil } && { ok: true } }
+      end
+      run App
+    RUBY
+    ElahServer.start(app, data: @folder, store_bytes_max: BYTES_MAX) do |server|
+      assert_equal 507, server.request("POST", "/put/6000000").status
+      assert_equal 201, server.request("POST", "/job").status
+    end
+  end
+
   def test_a_write_that_is_refused_is_enough_and_the_server_finds_out_by_itself_that_there_is_room
     ElahServer.start(APP, data: @folder) do |server|
       assert_equal 201, server.request("POST", "/put/10").status

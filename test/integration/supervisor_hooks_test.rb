@@ -39,6 +39,23 @@ class SupervisorHooksTest < Minitest::Test
     end
   end
 
+  # A LoadError ended the supervisor, and the server with it.
+  def test_a_hook_that_requires_what_is_not_there_does_not_end_a_server_that_serves
+    config = <<~RUBY
+      before_fork { require BROKEN if File.exist?(BROKEN) }
+      after_worker_exit { raise NotImplementedError, "nor then" }
+    RUBY
+    supervised_with_config(config, boot_seconds: 4) do |server, broken|
+      File.write(broken, "")
+      Process.kill(:KILL, worker_pids(server).first)
+      server.wait_for(/A block of after_worker_exit failed: NotImplementedError: nor then/)
+      server.wait_for(/Worker 0 could not be started: .*A block of before_fork failed: LoadError/)
+      File.unlink(broken)
+      wait_for_workers(server, 2)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
   # ActiveRecord starts its reaper again after a fork, and marks its thread.
   def test_threads_that_the_fork_ends_are_named_unless_their_library_starts_them_again
     config = <<~RUBY

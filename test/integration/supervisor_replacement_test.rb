@@ -117,6 +117,38 @@ class SupervisorReplacementTest < Minitest::Test
     end
   end
 
+  # One that had drained before its replacement was there was counted twice.
+  def test_a_worker_that_is_replaced_after_a_term_of_its_own_counts_once
+    app = <<~RUBY
+      GATE = Elah.settings["gate"]
+      Elah::EventLoop.prepend(Module.new { def take_row(*) = (sleep 0.01 while File.exist?(GATE)) || super })
+      class Held < Elah::API
+        format :txt
+        get(:pid) { Process.pid.to_s }
+        get(:held) { sleep 0.01 until File.exist?("\#{GATE}.end") }
+      end
+      run Held
+    RUBY
+    supervised_with_config("set :gate, BROKEN", app) do |server, waits|
+      client = server.connect
+      leaving = client.get("/pid").body.to_i
+      client.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+      File.write(waits, "")
+      Process.kill(:TERM, leaving)
+      children = -> { File.read("/proc/#{server.pid}/task/#{server.pid}/children").split.size }
+      wait_until("its replacement boots") { children.call == 3 }
+      File.write("#{waits}.end", "")
+      wait_until("it has ended") { children.call == 2 }
+      File.delete(waits)
+      wait_for_workers(server, 2, besides: [leaving])
+      server.wait_for(/is ready.*is ready.*is ready/m)
+      assert_equal 1, status(server).replaced.sum { |_, reasons| reasons[:restarts] }
+    ensure
+      client&.close
+    end
+  end
+
   # It was closed at once: of 66,000 requests of wrk during three restarts 43 met a close on their way.
   def test_a_kept_connection_of_a_worker_that_leaves_has_one_more_answer
     supervised do |server|

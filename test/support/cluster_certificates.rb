@@ -22,8 +22,8 @@ class ClusterCertificates
   # Writes the certificate of a node and its key, over those that are there.
   #
   # @return [Hash{Symbol=>String}] the option `cluster_tls`
-  def issue(node, seconds: DAY * 30)
-    key, pem = pair(node, seconds)
+  def issue(node, seconds: DAY * 30, begins_in: -DAY * 2)
+    key, pem = pair(node, seconds, begins_in)
     { certificate: write("#{node}.pem", pem), key: write("#{node}.key", key.to_pem), authority: @authority }
   end
 
@@ -39,9 +39,10 @@ class ClusterCertificates
 
   private
 
-  def pair(node, seconds)
+  def pair(node, seconds, begins_in = -DAY * 2)
     key = OpenSSL::PKey::EC.generate("prime256v1")
     certificate = certificate("/CN=#{node}", key, seconds)
+    certificate.not_before = Time.now + begins_in
     extend_certificate(certificate, @certificate, ["subjectAltName", "DNS:#{node}", false])
     [key, sign(certificate, @certificate).to_pem]
   end

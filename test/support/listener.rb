@@ -27,6 +27,24 @@ class Listener
     @text
   end
 
+  # @yield right after a comment; it causes an event
+  # @return [Float] seconds between this event and the next comment
+  def silence_after
+    read_next(": keep-alive\n\n")
+    yield
+    read_next("data: ")
+    began = monotonic
+    read_next(": keep-alive\n\n")
+    monotonic - began
+  end
+
   # @return [Array<String>] the data of the events that were read
   def data = @text.scan(/^data: (.*)$/).flatten
+
+  private
+
+  def read_next(text)
+    @text.clear
+    read_until(text)
+  end
 end

@@ -15,6 +15,7 @@ module SQLCase
 
     def sleep_sql(seconds) = "SELECT pg_sleep(#{seconds})"
     def series_sql(count) = "SELECT n FROM generate_series(1, #{count}) AS n ORDER BY n"
+    def endless_sql = "SELECT generate_series(1, 1000000000) AS n"
     def identity = "bigserial PRIMARY KEY"
     def connection_id_sql = "SELECT pg_backend_pid()"
     def kill_sql(id) = "SELECT pg_terminate_backend(#{id})"
@@ -28,6 +29,7 @@ module SQLCase
 
     def sleep_sql(seconds) = "SELECT SLEEP(#{seconds})"
     def series_sql(count) = "SELECT seq AS n FROM seq_1_to_#{count}"
+    def endless_sql = "SELECT seq AS n FROM seq_1_to_1000000000"
     def identity = "bigint AUTO_INCREMENT PRIMARY KEY"
     def connection_id_sql = "SELECT CONNECTION_ID()"
     def kill_sql(id) = "KILL #{id}"

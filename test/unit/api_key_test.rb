@@ -26,6 +26,7 @@ class ApiKeyTest < Minitest::Test
   def test_it_comes_in_either_header
     assert_equal "s3cret", offered(x_api_key: "s3cret")
     assert_equal "s3cret", offered(authorization: "bearer  s3cret ")
+    assert_equal "s3cret", offered(x_api_key: "", authorization: "Bearer s3cret")
     assert_equal "mine", offered(x_api_key: "mine", authorization: "Bearer other")
   end
 

@@ -24,8 +24,10 @@ class BroadcastUnitTest < APICase
     listeners.each { |pieces, _| assert_equal "id: 1\nevent: tick\ndata: {\"n\":0}\n\n", pieces.pop }
     news.push("next")
     listeners.each { |pieces, _| assert_equal "data: next\n\n", pieces.pop }
+    assert_equal 2, news.listeners # they were not counted
     news.close
     listeners.each { |_, thread| assert thread.join(patience_seconds) }
+    assert_equal 0, news.listeners
   end
 
   def test_texts_of_any_encoding_are_sent_in_utf_8
@@ -63,5 +65,6 @@ class BroadcastUnitTest < APICase
     %w[a b c].each { |frame| backlog.push(frame) }
     assert_equal [3, %w[b c]], backlog.wait_after(place, 1)
     assert_equal [3, []], backlog.wait_after(3, 0.001)
+    assert_equal 1, backlog.missed
   end
 end

@@ -76,6 +76,13 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "--queue-max"), "--queue-max"
   end
 
+  # It was a backtrace of the first Regexp that saw it.
+  def test_an_argument_of_broken_bytes_is_refused
+    [%W[doctor \xFF.rb], %W[--\xFF], %W[serve --data=\xFF]].each do |argv|
+      assert_equal "elah: The argument #{argv.last.inspect} is not valid UTF-8.\n", refuse(*argv)
+    end
+  end
+
   def test_a_wrong_value_names_the_range
     assert_includes refuse("serve", "--queue-max", "-3"),
                     "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
@@ -126,7 +133,8 @@ class CliTest < Minitest::Test
     Dir.mktmpdir do |folder|
       assert_equal [1, "", "elah: No sink in #{folder}/sinks: set --data to the data folder of the app.\n"],
                    elah("sink", "status", "--data", folder)
-      assert_equal [1, "", "elah: No pid file #{folder}/pid: set --pidfile to that of a running server.\n"],
+      assert_equal [1, "", "elah: The pid file #{folder}/pid cannot be read: No such file or directory. " \
+                           "Set --pidfile to that of a running server.\n"],
                    elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
     end
   end
@@ -257,7 +265,7 @@ class CliTest < Minitest::Test
 
   # Ruby itself escapes the message of what nobody has rescued.
   def test_an_error_of_the_app_is_printed_as_it_is
-    sources = { 'run("a\n" ]' => /app\.rb:1.*run\("a\\n" \]\n/m,
+    sources = { 'run("a\n" ]' => /\ASyntaxError: \S+app\.rb:1.*run\("a\\n" \]\n/m,
                 'raise "a\\\\b"' => /app\.rb:1:in .*: a\\b \(RuntimeError\)/ }
     sources.each do |source, printed|
       Dir.mktmpdir do |folder|

@@ -2,6 +2,7 @@
 
 # Where the values of the options come from, and which source wins.
 require "test_helper"
+require "open3"
 require "tmpdir"
 
 class ConfigTest < Minitest::Test
@@ -45,6 +46,17 @@ class ConfigTest < Minitest::Test
     assert_equal 1, load(file: "queue_max 1").queue_max
     assert_equal 2, load(file: "queue_max 1", env: { "ELAH_QUEUE_MAX" => "2" }).queue_max
     assert_equal 3, load(file: "queue_max 1", env: { "ELAH_QUEUE_MAX" => "2" }, flags: { queue_max: "3" }).queue_max
+  end
+
+  # It was read again and again, until the stack was full.
+  def test_a_file_that_needs_the_configuration_is_refused
+    script = 'require "elah"; Elah.config'
+    Dir.mktmpdir do |folder|
+      Dir.mkdir(File.join(folder, "config"))
+      File.write(File.join(folder, "config/elah.rb"), 'Elah::Store.open("data")')
+      out, = Open3.capture2e(RbConfig.ruby, "-I#{File.expand_path('../../lib', __dir__)}", "-e", script, chdir: folder)
+      assert_match(%r{config/elah.rb uses Elah.config while it is read: open stores and sinks in the app}, out)
+    end
   end
 
   def test_usual_variables_are_read_and_elahs_own_name_beats_them

@@ -109,6 +109,13 @@ class EntityTest < EntityCase
     assert_equal [%w[a A], %w[b B], %w[c C], %w[d D]], @accounts["2"].all_stored(3)
   end
 
+  # Both raised NoMethodError once there was a row.
+  def test_keys_of_rows_by_first
+    rooms = accounts("rooms") { def guests = [state, index(:history)].map { |rows| rows.each.map(&:first) } }
+    rooms["red"].deposit(1)
+    assert_equal [["balance"], ["red 1"]], rooms["red"].guests
+  end
+
   def test_a_refusal_leaves_the_entity_as_it_is
     @accounts["1"].deposit(3)
     error = assert_raises(Account::Poor) { @accounts["1"].withdraw(4) }
@@ -227,6 +234,12 @@ class EntityTest < EntityCase
     assert_instance_of Account::Poor, answers[2]
     assert_instance_of ArgumentError, answers[4]
     assert_equal [7, 4], [@accounts["1"].balance, @accounts["2"].balance]
+  end
+
+  # It was taken for the end of the list: the calls behind it were not made.
+  def test_nil_among_many_calls_fails_alone
+    answers = @accounts.call_many([nil, ["1", :deposit, 3]])
+    assert_equal [NoMethodError, 3], [answers[0].class, answers[1]]
   end
 
   def test_many_calls_keep_what_is_said_of_a_call

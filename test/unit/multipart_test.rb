@@ -21,7 +21,9 @@ class MultipartTest < Minitest::Test
      *("Content-Type: #{type}" if type), "", content].map(&:b).join("\r\n")
   end
 
-  def parse(body, content_type = CONTENT_TYPE, **bounds) = Elah::Multipart.parse(body, content_type, **bounds)
+  def parse(body, content_type = CONTENT_TYPE, **bounds, &block)
+    Elah::Multipart.parse(body, content_type, **bounds, &block)
+  end
 
   def rack(body, content_type = CONTENT_TYPE)
     input = { "CONTENT_TYPE" => content_type, "CONTENT_LENGTH" => body.bytesize.to_s, :input => StringIO.new(body) }
@@ -117,12 +119,15 @@ class MultipartTest < Minitest::Test
                  parse(body(field("u", "𝛑".encode("UTF-16BE").b, "Content-Type: text/plain; charset=utf-16be")))["u"]
     assert_equal ["é.txt", Encoding::BINARY, "\xff".b],
                  [params["f"][:filename], params["f"][:tempfile].external_encoding, params["f"][:tempfile].read]
+    assert_equal "é", parse(body(field("u", "é", "Content-Type: text/plain; charset=UTF8")))["u"], "no name for Ruby"
     assert_equal Encoding::BINARY,
                  parse(body(field("b", "\xff".b, "Content-Type: application/octet-stream")))["b"].encoding
     assert_match 'the part "a" is not valid UTF-8', refused(body(field("a", "\xff".b)))
     assert_match 'the charset "martian" of the part "a" is not known',
                  refused(body(field("a", "x", "Content-Type: text/plain; charset=martian")))
-    [["\x81", "shift_jis"], ["\xff", "us-ascii"], ["\xd8", "utf-16be"]].each do |bytes, charset|
+    # Ruby knows the last two as names of UTF-8, and converts nothing: invalid text came into `params`.
+    [["\x81", "shift_jis"], ["\xff", "us-ascii"], ["\xd8", "utf-16be"],
+     ["\xff", "CP65001"], ["\xff", "locale"]].each do |bytes, charset|
       assert_match %(the part "a" is not valid in its charset, "#{charset}"),
                    refused(body(field("a", bytes.b, "Content-Type: text/plain; charset=#{charset}")))
     end
@@ -145,12 +150,23 @@ class MultipartTest < Minitest::Test
     end
   end
 
+  # A file that a later part of the same name replaces is not in the result: it stayed until the garbage collector came.
+  def test_each_file_is_yielded
+    files = []
+    params = parse(body(upload("f", "a", "1"), upload("f", "b", "2"), upload("[]", "c", "3"))) { |file| files << file }
+    assert_equal %w[1 2 3], files.map(&:read)
+    assert_same files[1], params["f"][:tempfile]
+  ensure
+    files.each(&:close!)
+  end
+
   def test_bounds
     fields = Array.new(5) { |index| field("f#{index}") }
     text = body(*fields)
+    assert_equal 500, parse(body(*Array.new(500) { field("a[]") }))["a"].size
     assert_equal 5, parse(text, parts_max: 5).size
     assert_match "there are more than 4 parts", refused(text, parts_max: 4)
-    assert_match "more than 128 parts", refused(body(*Array.new(129) { field("a[]") }))
+    assert_match "there are more than 1 files", refused(body(*Array.new(2) { upload("f[]", "a") }), files_max: 1)
     assert_match "nested more than 2 levels", refused(body(field("a[b][c]")), depth_max: 2)
     assert_raises(ArgumentError) { parse(text, size_max: 4) }
   end

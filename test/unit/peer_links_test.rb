@@ -38,6 +38,56 @@ class PeerLinksUnitTest < Minitest::Test
     end
   end
 
+  # Has a class that the caller does not know.
+  class Unknown
+    def _dump(_level) = ""
+    def self._load(_bytes) = raise(ArgumentError, "undefined class/module Unknown")
+  end
+
+  # It ended the gather.
+  def test_a_reply_that_cannot_be_read_is_the_failure_of_its_call
+    with_links(->(message) { message == :unknown ? Unknown.new : message }) do |peer|
+      results = Elah.gather(deadline: 60) do |gather|
+        [1, :unknown].each { |message| gather.call(message, Deferred.new(peer, message), fallback: :none) }
+      end
+      assert_equal({ 1 => 1, unknown: :none }, results.to_h)
+    end
+  end
+
+  # Has a class that raises this when it is read, or written.
+  class Broken
+    def initialize(reads, writes = nil) = (@reads, @writes = reads, writes)
+    def _dump(_level) = @writes ? raise(@writes) : @reads.name
+    def self._load(name) = raise(Object.const_get(name))
+  end
+
+  # Its call had no reply: the caller waited for its deadline, and after some of them called the worker no more.
+  def test_an_object_that_cannot_be_read_or_written_fails_its_call_at_once
+    with_links(->(message) { message == :broken ? Broken.new(nil, NotImplementedError) : message }) do |peer|
+      [LoadError, SyntaxError, SystemStackError, SystemExit].each do |error|
+        failure = assert_raises(TypeError) { peer.call(Broken.new(error), 60) }
+        assert_match(/cannot be read: #{error}/, failure.message)
+        assert_kind_of error, failure.cause
+      end
+      assert_match(/cannot be written: NotImp/, assert_raises(TypeError) { peer.call(:broken, 60) }.message)
+      assert_equal 1, peer.call(1, 60)
+    end
+  end
+
+  # A worker that was just not reached is not called for a moment. Such calls of a gather were not made again.
+  def test_a_gather_gets_the_same_error_from_a_worker_that_was_just_not_reached
+    with_links(->(message) { message }) do |_, links|
+      peer = links.peer("/nowhere/sock")
+      2.times do
+        scattered = peer.scatter([Deferred.new(peer, 1)], 60)
+        scattered.wait
+        outcome, _, error = scattered.outcome(0)
+        assert_equal :failed, outcome
+        refute_predicate error, :may_have_run?
+      end
+    end
+  end
+
   def test_one_fiber_runs_a_turns_calls_while_none_waits
     fibers = []
     handler = lambda do |message|

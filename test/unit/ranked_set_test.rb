@@ -98,6 +98,8 @@ class RankedSetTest < Minitest::Test
                  [set.count(10..12), set.count(10..), set.count(...10), set.count, set.size, set.count(12..10)]
     assert_equal ["m7", 44, 7], set["m7"].to_a
     assert_equal 50, set.each(batch: 7).to_a.uniq.size
+    others = [1, 2].each
+    assert_raises(StopIteration) { set.each { others.next } }
   end
 
   def test_decimals_are_exact
@@ -180,9 +182,9 @@ class RankedSetTest < Minitest::Test
       assert_raises(Elah::RankedSet::InvalidOrder, settings.inspect) { Elah::RankedSet.new(**settings) }
     end
     [-> { set.top(-1) }, -> { set.page(limit: nil) }, -> { set.trim(keep: -1) }, -> { set.score_at_percentile(101) },
-     -> { set.histogram },
+     -> { set.histogram }, -> { set.histogram(buckets: 1_000_000_000) }, -> { set.each(batch: 0) },
      -> { set.page(after: "a", before: "b") }].each { |call| assert_raises(ArgumentError, &call) }
-    ["", "?", "AAAA", set.page(limit: 1).after[0..5]].each do |cursor|
+    ["", "?", "AAAA", "\xFF", set.page(limit: 1).after[0..5]].each do |cursor|
       assert_raises(Elah::RankedSet::InvalidCursor) { set.page(after: cursor) }
     end
     error = assert_raises(Elah::RankedSet::Full) { set_of({ a: 1, b: 2, c: 3, d: 4, e: 5 }, members_max: 4) }
@@ -190,16 +192,33 @@ class RankedSetTest < Minitest::Test
     assert_raises(Elah::RankedSet::InvalidPrefix) { Elah::RankedSet.row_key("a", prefix: "p" * 223) }
   end
 
+  # A decimal is made by a method of Ruby, during which another thread could change the set that was being read: a panic
+  # ended the process.
+  def test_one_thread_reads_decimals_while_another_writes
+    set = Elah::RankedSet.new(decimals: 2)
+    100.times { |number| set.submit("m#{number}", number) }
+    reads = 0
+    reader = Thread.new { reads += set.top(100).size + set.around("m50", 20).size while set.member?("m0") }
+    number = 0
+    until number > 20_000 && reads.positive?
+      set.submit("m#{1 + ((number += 1) % 99)}", number, operator: :last)
+    end
+    set.delete("m0")
+    reader.join
+    assert_operator reads, :>, 0
+  end
+
   def test_numbers_without_bounds_are_refused_with_theirs
     set = Elah::RankedSet.new
     set.submit("ann", 1)
     { count: -> { set.top(2**70) }, distance: -> { set.around("ann", 2**70) }, limit: -> { set.page(limit: 2**70) },
       keep: -> { set.trim(keep: 2**70) }, offset: -> { set.by_score(0.., offset: 2**70) },
-      buckets: -> { set.histogram(buckets: 2**70) },
       members_max: -> { Elah::RankedSet.new(members_max: 2**70) } }.each do |name, call|
       error = assert_raises(ArgumentError, name) { call.call }
       assert_equal "#{name}: must be an Integer from 0 to #{(2**63) - 1}, not #{2**70}", error.message
     end
+    error = assert_raises(ArgumentError) { set.histogram(buckets: 2**70) }
+    assert_equal "buckets: must be an Integer from 0 to 100000, not #{2**70}", error.message
     assert_raises(ArgumentError) { set.range(1.0..2.0) }
   end
 
@@ -234,6 +253,7 @@ class RankedSetTest < Minitest::Test
                  [0, 25, 25.1, 75, 75.1, 100].map { |percent| set.score_at_percentile(percent) }
     thousand = set_of((1..1000).to_h { |n| [n.to_s, n] })
     assert_equal [999, 290, 1], [99.9, 29, 0.1].map { |percent| thousand.score_at_percentile(percent) }
+    assert_equal 999, thousand.score_at_percentile(BigDecimal("99.9"))
     assert_nil Elah::RankedSet.new.score_at_percentile(50)
   end
 
@@ -242,6 +262,7 @@ class RankedSetTest < Minitest::Test
     assert_equal [[nil, 85, 1], [85, 100, 2], [100, nil, 1]], set.histogram(bounds: [100, 85]).map(&:to_a)
     assert_equal [[80, 91, 3], [91, 102, 1]], set.histogram(buckets: 2).map(&:to_a)
     assert_equal [[nil, nil, 4]], set.histogram(bounds: []).map(&:to_a)
+    assert_equal [[nil, 85, 1], [85, nil, 3]], set.histogram(bounds: 85).map(&:to_a), "no number of buckets"
     assert_empty Elah::RankedSet.new.histogram(buckets: 3)
   end
 

@@ -33,12 +33,15 @@ class RouterTest < Minitest::Test
 
   def test_requirements_are_regular_expressions
     @router.add("GET", "/:id", 1, { id: /[a-f]+\d/ix })
+    @router.add("GET", "/:id", 3, { id: /\h{8}-\h{4}|(?!new)n\w+/ }) # `\h` and `(?!` were errors at boot
     @router.add("GET", "/:name", 2)
+    assert_equal [3, { "id" => "0123abcd-ef45" }], @router.match("GET", "/0123abcd-ef45")
     assert_equal [1, { "id" => "AB1" }], @router.match("GET", "/AB1")
     assert_equal [2, { "name" => "xyz" }], @router.match("GET", "/xyz")
+    assert_equal [2, { "name" => "new" }], @router.match("GET", "/new")
     assert_raises(TypeError) { @router.add("GET", "/:id", 1, { id: 5 }) }
     assert_match "requirement of \"id\"",
-                 assert_raises(ArgumentError) { @router.add("GET", "/:id", 1, { id: /(?!x)/ }) }.message
+                 assert_raises(ArgumentError) { @router.add("GET", "/:id", 1, { id: /\X/ }) }.message
   end
 
   def test_a_path_that_cannot_be_read_is_a_bad_path

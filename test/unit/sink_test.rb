@@ -52,6 +52,25 @@ class SinkTest < SinkCase
     assert_equal(:disk, events.push({ n: 1 }, durability: :delivered, wait_seconds: 1000).durability)
   end
 
+  # While the process was in another folder, its events were refused, or went there.
+  def test_a_relative_folder_is_that_of_the_moment
+    Dir.mktmpdir do |start|
+      events = Dir.chdir(start) { sink("here", folder: "sinks/here") { |_| nil } }
+      events << { n: 1 }
+      assert events.flush
+      assert_equal File.join(start, "sinks/here"), events.folder
+      events.close
+    end
+  end
+
+  # While the process was in another folder, pushes were refused, or began a second journal there.
+  def test_a_relative_folder_is_that_of_the_start
+    events = Dir.chdir(@folder) { sink("near", folder: "near") { |_| nil } }
+    Dir.chdir("/") { events << { n: 1 } }
+    assert_equal File.join(File.realpath(@folder), "near"), events.folder
+    assert events.flush
+  end
+
   # Each took over the journals of the other one, and delivered its events.
   def test_two_sinks_cannot_have_one_folder
     folder = sink("payments") { |_| nil }.folder
@@ -207,6 +226,17 @@ class SinkTest < SinkCase
     end
   end
 
+  # So did they elsewhere, as under Puma.
+  def test_after_a_fork_outside_of_a_loop_waiting_events_are_delivered
+    is_gone = true
+    events = sink(batch_events_max: 1) { |_| raise Elah::Unavailable, "gone" if is_gone }
+    events.push_all(%w[a b c], durability: :disk)
+    wait_until("it was tried") { !events.health.ok? }
+    2.times { Process.wait(fork { exit! }) }
+    is_gone = false
+    wait_until("they are delivered") { account(events) == [3, 3, 0, 0] }
+  end
+
   # Two deliveries have the first event; the one that settles it later ended, and the second event waited.
   def test_an_event_after_a_fork_is_delivered_whatever_attempt_still_runs
     in_the_middle_of_an_attempt do |events, gate, delivered|
@@ -244,7 +274,7 @@ class SinkTest < SinkCase
   # They were once in an ObjectSpace::WeakMap, which gave what had been collected to the next fork, and the process
   # crashed.
   def test_a_sink_that_nobody_holds_is_closed_before_a_fork
-    sink { |_| Thread.stop } << { n: 1 }
+    sink(deliver: false) << { n: 1 }
     id = @sinks.pop.object_id
     GC.start
     forgotten = Elah::Sink.all.find { |one| one.object_id == id }
@@ -272,6 +302,54 @@ class SinkTest < SinkCase
     assert events.flush
   end
 
+  # The journal was closed between the look for it and the append, as by a fork in another thread: `Closed`, no event.
+  def test_a_fork_during_a_push_refuses_no_event
+    events = sink { |_| nil }
+    events << { n: forking_once }
+    assert_equal :disk, events.push({ n: forking_once }, durability: :disk).durability
+    assert_equal 2, events.push_all([{ n: 1 }, { n: forking_once }], durability: :disk).ids.size
+    assert_equal 1, events.push_items("[{}]", max: 1, with: { n: forking_once })[1]
+    assert events.flush
+    assert_equal [5, 5, 0, 0], account(events)
+  end
+
+  # A thread opened the journal again between the end of the old one and the fork. The child had its lock as long as it
+  # lived, so nobody delivered what was queued.
+  def test_a_fork_inherits_no_journal_that_is_opened_at_the_last_moment
+    events = sink { |_| nil }
+    events << { n: 1 }
+    release = Elah::Store.method(:release_all)
+    pushing = nil
+    wait_for_push = lambda do
+      pushing ||= Thread.new { events << { n: 2 } }
+      wait_until("it has come to a wait") { pushing.stop? }
+      release.call
+    end
+    pid = Elah::Store.stub(:release_all, wait_for_push) { fork { exit!(open_journals.size) } }
+    assert_equal 0, Process.wait2(pid).last.exitstatus
+    pushing.join
+    wait_until("all are settled") { events.flush && account(events) == [2, 2, 0, 0] }
+  end
+
+  # A fiber of the parent held the lock of the sink, and never ran in the child: its push ended with `fatal`.
+  def test_a_fork_waits_for_an_opening_and_both_sides_can_push
+    events, slow = %w[events slow].map { |name| sink(name) { |_| nil } }
+    gate = Queue.new
+    slow.instance_variable_get(:@delivery_worker).define_singleton_method(:open) { |*of| gate.pop && super(*of) }
+    Elah.run do
+      pushing = [Elah.async { slow << { n: 1 } }]
+      pushing << Elah.async do
+        Elah.offload { nil } # until the fork waits
+        4.times { gate << true }
+        events << { n: 2 }
+      end
+      pid = fork { exit!(open_journals.empty? && [slow, events].all? { |each| each << { n: 3 } } ? 0 : 1) }
+      assert_predicate Process.wait2(pid).last, :success?
+      pushing.each(&:value)
+      wait_until("all are settled") { [slow, events].all? { |each| account(each) == [2, 2, 0, 0] } }
+    end
+  end
+
   def test_a_fork_shares_no_journal
     delivered = Queue.new
     events = sink { |batch| batch.each { |event| delivered << event["n"] } }
@@ -287,6 +365,27 @@ class SinkTest < SinkCase
   end
 
   private
+
+  # What this process has open of journals.
+  def open_journals
+    Dir.children("/proc/self/fd").filter_map do |number|
+      File.readlink("/proc/self/fd/#{number}")[/journal-\d+/]
+    rescue SystemCallError
+      nil # that of the folder itself
+    end
+  end
+
+  # A value of an event that forks when it is written as JSON.
+  def forking_once
+    is_new = true
+    Object.new.tap do |value|
+      value.define_singleton_method(:to_json) do |*|
+        Process.wait(fork { exit! }) if is_new
+        is_new = false
+        "1"
+      end
+    end
+  end
 
   # Runs the block in a loop while the destination has the event `a`, and a caller waits for its delivery.
   def in_the_middle_of_an_attempt

@@ -2,6 +2,7 @@
 
 # Covers Elah::Store: opening, closing, forks, and what wrong arguments are told.
 require "test_helper"
+require "support/replaced_method"
 require "support/store_case"
 
 module StoreCases
@@ -89,6 +90,8 @@ StoreCase.on_each_store(StoreCases)
 
 # What a directory has and a database has not.
 class StoreFolderTest < StoreCase
+  include ReplacedMethod
+
   def test_a_process_opens_a_directory_once
     again = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
     again.table("links").put("a", "1")
@@ -98,6 +101,71 @@ class StoreFolderTest < StoreCase
     assert_match(/has it open with a bytes_max of 67108864, not 1073741824/, error.message)
   ensure
     again&.close
+  end
+
+  # A child could never open the store that a transaction of another thread had open, and the parent not before its end.
+  def test_a_fork_ends_the_transactions_of_other_threads
+    steps, gate = Array.new(2) { Queue.new }
+    other = Thread.new { assert_raises(Elah::Store::Closed) { stop_in_transaction(steps, gate) } }
+    steps.pop
+    assert_predicate Process.wait2(fork { exit!(@table.put("a", "1")) }).last, :success?
+    assert_equal "1", @table.get("a")
+  ensure
+    gate.close
+    assert_equal "The transaction is over.", other.value.message
+  end
+
+  # While the stores were closed another thread waited; it ran before the fork, with the same effect.
+  def test_a_fork_ends_a_transaction_that_begins_at_the_last_moment
+    steps, gate = Array.new(2) { Queue.new }
+    release = Elah::Store.method(:release_all).unbind
+    other = nil
+    late = lambda do
+      release.bind_call(Elah::Store)
+      other ||= Thread.new { assert_raises(Elah::Store::Closed) { stop_in_transaction(steps, gate) } }.tap { steps.pop }
+    end
+    child = replacing(Elah::Store, :release_all, late) { fork { exit!(@table.put("a", "1")) } }
+    assert_predicate Process.wait2(child).last, :success?
+  ensure
+    gate.close
+    assert_kind_of Elah::Store::Closed, other.value
+  end
+
+  # It waited for the fiber of its parent whose transaction was tried again, and ended with `fatal`.
+  def test_a_fork_does_not_wait_for_a_transaction_that_its_parent_tries_again
+    Elah.run do
+      gate = Queue.new
+      losing = Elah.async { assert_raises(Elah::Store::Closed) { lose_once { gate.pop } } }
+      Elah.offload { nil } until gate.num_waiting == 1
+      assert_predicate Process.wait2(fork { exit!(lose_once { nil }) }).last, :success?
+      gate << true
+      losing.value
+    end
+    assert_equal "late", @table.get("a")
+  end
+
+  # A transaction that another write makes fail, and that calls the block in its second attempt.
+  def lose_once
+    attempts = 0
+    @store.transaction do |tx|
+      tx.get(@table, "a")
+      (attempts += 1) == 1 ? @table.put("a", Process.pid.to_s) : yield
+      tx.put(@table, "a", "late")
+    end
+    true
+  end
+
+  def stop_in_transaction(steps, gate)
+    @store.transaction do |tx|
+      steps << tx.get(@table, "a")
+      gate.pop
+    end
+  end
+
+  # LMDB takes 0 for its own default, of a megabyte.
+  def test_a_store_of_no_bytes_is_refused
+    error = assert_raises(ArgumentError) { Elah::Store.open(File.join(@dir, "none"), bytes_max: 0) }
+    assert_match(/bytes_max: must be an Integer from 1 to/, error.message)
   end
 
   # As for Ruby's File, the bytes of a path count, whatever encoding its String claims.

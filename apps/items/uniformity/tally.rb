@@ -6,8 +6,9 @@ module Items
   # The test of whether draws are uniform.
   module Uniformity
     # The running chi-square test of this process's draws. The positions of a draw are divided into CELLS cells whose sizes differ
-    # by at most one. The tally counts the draws in each cell, and the expected number. It is exact while items are added or
-    # deleted, because every draw is counted with the number of items at that time.
+    # by at most one. The tally counts the draws in each cell, and the expected number. Both are right while items are added or
+    # deleted, because every draw is counted with the number of items at that time. The expected numbers are Floats: their rounding
+    # is far below the chance that is tested, and exact fractions would need larger denominators with every number of items.
     class Tally
       CELLS = 64
       # The probability that a fair service is reported as suspicious.
@@ -19,7 +20,7 @@ module Items
 
       def initialize
         @observed = Array.new(CELLS, 0)
-        @expected = Array.new(CELLS, 0)
+        @expected = Array.new(CELLS, 0.0)
         @count = 0
         @pending = 0
         @since = Time.now.utc
@@ -58,7 +59,7 @@ module Items
           CELLS.times do |cell|
             # The first position of the next cell.
             following = ((cell + 1) * @count + CELLS - 1) / CELLS
-            @expected[cell] += Rational(@pending * (following - first), @count)
+            @expected[cell] += (@pending * (following - first)).fdiv(@count)
             first = following
           end
         end

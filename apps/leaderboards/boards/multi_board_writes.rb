@@ -12,6 +12,9 @@ module Leaderboards
     # killed in between, the write is finished within {EVERY_SECONDS} of the next start. So a decided write is kept until every
     # part is on disk, even if the response does not wait for that.
     #
+    # The board keeps the result of its part, which says that it was applied, for {UNFINISHED_SECONDS}, since a service that was
+    # killed may stay off for days. Soon after the write is finished, that becomes {StoredResponses::KEPT_SECONDS}, for replays.
+    #
     # A reader may see the parts one after the other during the write. After the response all of them are visible.
     class MultiBoardWrites
       # An increment of several boards may leave no larger score, so that earlier increments cannot make a decided one fail.
@@ -20,6 +23,11 @@ module Leaderboards
       EVERY_SECONDS = 2
       # How long the result for a key is kept.
       KEPT_SECONDS = StoredResponses::KEPT_SECONDS
+      # How long a write may stay unfinished. After that, parts that were applied would be applied again.
+      UNFINISHED_SECONDS = 90 * 86_400
+      # How many rows are deleted, or names are sent, at once.
+      AT_ONCE = 1000
+      private_constant :AT_ONCE
 
       # One part: the arguments of {Board#submit}.
       Part = Struct.new(:board, :member, :score, :operator) do
@@ -47,6 +55,7 @@ module Leaderboards
         @decided = store.table("multi_board_writes")
         @keys = store.table("multi_board_keys")
         @responses = responses
+        @finished = {} # board => names of parts
       end
 
       # @param parts [Array<Part>]
@@ -70,8 +79,10 @@ module Leaderboards
       def finish
         left = left_behind
         done, undone = left.partition { |id, parts| known_stored?(id, parts) }
-        @store.transaction { |tx| done.each { |id, _| tx.delete(@decided, id) } } if done.any?
+        done.each_slice(AT_ONCE) { |some| @store.transaction { |tx| some.each { |id, _| tx.delete(@decided, id) } } }
+        done.each { |id, parts| note_finished(id, parts) }
         errors = undone.filter_map { |id, parts| finish_one(id, parts) }
+        expire_results
         raise errors.first if errors.any?
 
         left.size
@@ -84,7 +95,7 @@ module Leaderboards
       # @return [Array<Array(String, Array<Part>)>] IDs and parts of unfinished writes. A decision in the future means that the clock was set back
       def left_behind
         under_way = (now - EVERY_SECONDS + 1)..now
-        @decided.range.filter_map do |id, text|
+        @decided.each.filter_map do |id, text|
           write = Elah::JSON.parse(text)
           [id, write.fetch("parts").map { |row| Part.of(row) }] unless under_way.cover?(write.fetch("at"))
         end
@@ -143,7 +154,20 @@ module Leaderboards
       def name(id, index) = "multi-board #{id}/#{index}"
 
       # With durability :memory, parts are pending for a while; {#finish} handles them later.
-      def forget(id, parts, results) = (@decided.delete(id) if @responses.nil? || known_stored?(id, parts, results))
+      def forget(id, parts, results)
+        return unless @responses.nil? || known_stored?(id, parts, results)
+
+        @decided.delete(id)
+        note_finished(id, parts)
+      end
+
+      # If the process is killed meanwhile, the results of these parts are kept for longer than they are needed.
+      def note_finished(id, parts) = parts.each_with_index { |part, index| (@finished[part.board] ||= []) << name(id, index) }
+
+      def expire_results
+        finished, @finished = @finished, {}
+        @boards.call_many(finished.flat_map { |board, names| names.each_slice(AT_ONCE).map { |some| [board, :finished, some] } })
+      end
 
       # @param results [Array<String, Refused>] those that exist; a deleted board stores nothing
       def known_stored?(id, parts, results = [])

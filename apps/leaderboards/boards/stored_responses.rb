@@ -27,18 +27,28 @@ module Leaderboards
 
       # @param key [String]
       # @param request [String] identifies the operation and its arguments
+      # @param kept_seconds [Integer]
       # @yieldreturn [String] the response, if there is none yet
       # @return [Array(String, Boolean)] the response, and whether it is a replay
       # @raise [IdempotencyMismatch] when the key belongs to another request
-      def once(key, request)
+      def once(key, request, kept_seconds: KEPT_SECONDS)
         key = StoredResponses.key(@board, key)
         digest = Digest::SHA256.digest(request)
         kept = @rows.get(key)
         return [response(kept, digest), true] if kept
 
         text = yield
-        @rows.put(key, digest + text.b, ttl: KEPT_SECONDS)
+        @rows.put(key, digest + text.b, ttl: kept_seconds)
         [text, false]
+      end
+
+      # Keeps a response for {KEPT_SECONDS} from now on.
+      #
+      # @param key [String]
+      def keep_briefly(key)
+        key = StoredResponses.key(@board, key)
+        kept = @rows.get(key)
+        @rows.put(key, kept, ttl: KEPT_SECONDS) if kept
       end
 
       private

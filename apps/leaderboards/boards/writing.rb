@@ -85,7 +85,18 @@ module Leaderboards
       # @return [String] the result of the submission
       def carry_out(name, member, score, operator, style)
         refresh
-        @responses.once(name, "") { enter(member, score, operator, style, is_decided: true) }.first
+        @responses.once(name, "", kept_seconds: MultiBoardWrites::UNFINISHED_SECONDS) do
+          enter(member, score, operator, style, is_decided: true)
+        end.first
+      end
+
+      # Keeps the results of parts only as long as other responses: their writes are finished.
+      #
+      # @param names [Array<String>] of the parts
+      def finished(names)
+        refresh
+        names.each { |name| @responses.keep_briefly(name) }
+        nil
       end
 
       # @param member [String]

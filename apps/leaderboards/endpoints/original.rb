@@ -25,8 +25,8 @@ module Leaderboards
         end
 
         desc "The score and the rank of a user"
-        get ":id" do
-          row = scores.row(board, checked(params["id"]), :competition)
+        get ":id", requirements: { id: Support::MEMBER[:member] } do
+          row = scores.row(board, checked(params["id"].delete_suffix(".json")), :competition)
           { score: value(row.score), rank: row.rank }
         end
       end

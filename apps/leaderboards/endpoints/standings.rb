@@ -36,11 +36,8 @@ module Leaderboards
           Boards::Reading::ScoreRange.new(bound(from), bound(to), number("offset", 0, 0..OFFSET_MAX), limit)
         end
 
-        # Of several components, the first ones are enough.
-        def bound(text)
-          parts = text.split(",")
-          parts.size > 1 ? parts : parts.first
-        end
+        # Of several components, the first ones are enough. Always a list, since both ends of a range must be alike.
+        def bound(text) = text.split(",").then { |parts| parts unless parts.empty? }
 
         # @return [String] a page of all
         def page

@@ -32,7 +32,8 @@ class BoardCase < Minitest::Test
   def durability = :memory
 
   def open
-    @store = Elah::Store.open(@dir)
+    @store_clock ||= Elah::Store::Clock.new
+    @store = Elah::Store.open(@dir, clock: @store_clock)
     @scores = Leaderboards::Stores::Embedded.new(@store, durability: durability)
     @service = Leaderboards.service = Leaderboards::Service.new(@store, scores: @scores, clock: @clock)
   end

@@ -15,6 +15,12 @@ class MultiBoardWritesTest < BoardCase
     @scores.submit_to_boards(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
   end
 
+  def come_back_after(seconds)
+    reopen
+    @clock.now += seconds
+    @store_clock.advance(seconds)
+  end
+
   # Stops as if the process had been killed after the decision, when some boards have applied their part.
   def leave_behind(score, key, after:)
     parts = Leaderboards::Boards::MultiBoardWrites.new(@store, @scores.boards)
@@ -36,6 +42,25 @@ class MultiBoardWritesTest < BoardCase
       assert_equal 0, @scores.finish
     end
     assert_equal [[["ann", 15]]] * 2, @boards.map { |board| top(board) }
+  end
+
+  # The results that say which parts were applied were kept for a day. A service that was off for a weekend applied them
+  # again.
+  def test_a_write_is_finished_days_later
+    leave_behind(5, "k", after: 1)
+    come_back_after(3 * DAY)
+    assert_equal 1, @scores.finish
+    assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
+  end
+
+  def test_the_results_of_a_finished_write_are_kept_for_a_day
+    write(5, "k", operator: :increment)
+    @scores.finish
+    come_back_after(DAY - 60)
+    assert_equal true, write(5, "k", operator: :increment).last
+    come_back_after(120)
+    responses = @scores.boards.index(:responses)
+    assert_empty responses.range
   end
 
   def test_a_clock_set_back_delays_no_write
@@ -100,13 +125,29 @@ end
 
 # Where responses do not wait for the disk.
 class MultiBoardWritesInMemoryTest < BoardCase
-  def test_a_decision_is_deleted_when_all_parts_are_on_disk
-    boards = Array.new(2) { create }
-    @scores.submit_to_boards(boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
+  def setup
+    super
+    @boards = Array.new(2) { create }
+  end
+
+  def write = @scores.submit_to_boards(@boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
+
+  def finish_all
     @scores.boards.flush
     @clock.now += 10
     @scores.finish
     assert_equal 0, @store.table("multi_board_writes").size
-    assert_equal [[["ann", 5]]] * 2, boards.map { |board| top(board) }
+  end
+
+  def test_a_decision_is_deleted_when_all_parts_are_on_disk
+    write
+    finish_all
+    assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
+  end
+
+  # Each look saw the first 1,000, also those that were under way: beyond 500 writes per second their number grew.
+  def test_all_decisions_are_deleted_however_many_there_are
+    1001.times { write }
+    finish_all
   end
 end

@@ -54,7 +54,7 @@ module RingPools
         raise OptionParser::ParseError, "--target must be a share between 0 and 1" unless options[:target].between?(0.000001, 0.999)
 
         defaults = %i[numbers lifetime_seconds quarantine_seconds policy].to_h { |name| [name.to_s, options[name]] }
-        pools = File.open(file) { |lines| Traffic.read(lines.each_line, Random.new(options[:seed])) }
+        pools = File.open(file, "r:bom|utf-8") { |lines| Traffic.read(lines.each_line, Random.new(options[:seed])) }
         pools.map { |pool| Run.new(pool, defaults).outcome }
       end
 

@@ -51,6 +51,22 @@ class ServiceTest < Minitest::Test
 
   def who(number) = @service.holder(number, @clock.now)&.last&.session
 
+  # On a cluster a read waits: what was read before a change was cached as what is after it.
+  def test_a_definition_that_changes_while_it_is_read_is_not_cached
+    pool = create
+    directory = RingPools::Directory.new(@store)
+    directory.refresh
+    directory.instance_variable_get(:@definitions).define_singleton_method(:get) do |key|
+      super(key).tap do
+        singleton_class.remove_method(:get)
+        RingPools.service.update(pool.id, { "lifetime_seconds" => 90 })
+        directory.refresh
+      end
+    end
+    assert_equal 60, directory[pool.id].definition.lifetime_seconds
+    assert_equal 90, directory[pool.id].definition.lifetime_seconds
+  end
+
   def test_who_had_a_number_at_any_time
     pool = create
     times = Array.new(700) do |index|
@@ -196,6 +212,15 @@ class ServiceTest < Minitest::Test
     assert_raises(RingPools::Conflict, "a caller holds it") { @service.update(pool.id, swapped) }
     later(61)
     assert_equal lease[:number], @service.update(pool.id, swapped).overflow
+  end
+
+  # A pool that was deleted while another request gave it an overflow number kept that from all others.
+  def test_a_deleted_pool_leaves_its_last_overflow_number
+    pool = create
+    @service.update(pool.id, { "overflow_number" => "+18885550001" })
+    @service.delete(pool)
+    assert_empty @service.directory.overflow_pools(18_885_550_001)
+    assert_equal 2, create(numbers: ["+12025550008", "+18885550001"]).numbers.size
   end
 
   # JSON has no bytes that are not UTF-8, so one such row was a 500 for all rows.

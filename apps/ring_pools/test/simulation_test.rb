@@ -48,6 +48,16 @@ class SimulationTest < Minitest::Test
     end
   end
 
+  # Spreadsheets begin a file with a byte order mark.
+  def test_the_command_reads_a_file_with_a_byte_order_mark
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "traffic.csv")
+      File.write(file, "\uFEFFpool,time\na,1\n")
+      out, status = Open3.capture2e(File.join(FOLDER, "simulate"), file)
+      assert_predicate status, :success?, out
+    end
+  end
+
   def test_the_command_prints_a_table_and_draws
     Dir.mktmpdir do |folder|
       svg = File.join(folder, "forecast.svg")

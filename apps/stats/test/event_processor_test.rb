@@ -107,17 +107,28 @@ class EventProcessorTest < SinkCase
     sink("direct") { |given| processor.deliver(given) }
   end
 
-  # A destination at which a visitor is erased while it stores that visitor's events.
+  # A destination at which a visitor is erased while it stores that visitor's events. Then it is away so many times.
   class ErasedMeanwhile
-    attr_reader :erased
+    attr_reader :stored
 
-    def initialize(archive)
+    def initialize(archive, away: 0)
       @archive = archive
-      @erased = []
+      @away = away
+      @stored = {}
     end
 
-    def deliver(events) = events.each { |event| @archive.erase(event.data["visitor"]) if event.data["visitor"] }
-    def erase(visitor) = @erased << visitor
+    def deliver(events)
+      events.each do |event|
+        @archive.erase(event.data["visitor"]) if event.data["visitor"]
+        @stored[event.id] = event.data["path"]
+      end
+    end
+
+    def remove(_visitor, ids)
+      raise Elah::Unavailable, "away" if (@away -= 1) >= 0
+
+      ids.each { |id| @stored.delete(id) }
+    end
   end
 
   # An erasure used to miss the events that were checked before it began and stored after it ended.
@@ -126,7 +137,15 @@ class EventProcessorTest < SinkCase
     destination = ErasedMeanwhile.new(archive)
     events = sink_to(destination)
     events.push_all([event("/a", visitor: "1" * 32), event("/b")], durability: :delivered, wait_seconds: 120)
-    assert_equal [[], 1, ["1" * 32]], [archive.of_visitor("1" * 32), archive.size, destination.erased]
+    assert_equal [[], 1, ["/b"]], [archive.of_visitor("1" * 32), archive.size, destination.stored.values]
+  end
+
+  # When the destination could not remove it, the repeated batch no longer had the event, which stayed there for ever.
+  def test_an_event_that_reached_the_destination_after_its_visitor_was_erased_is_removed_by_a_later_attempt
+    destination = ErasedMeanwhile.new(@service.archive, away: 1)
+    events = sink_to(destination)
+    events.push_all([event("/a", visitor: "1" * 32), event("/b")], durability: :delivered, wait_seconds: 120)
+    assert_equal ["/b"], destination.stored.values
   end
 
   # A destination that rejects every event, and at which visitors are erased meanwhile.
@@ -173,6 +192,19 @@ class EventProcessorTest < SinkCase
     end
     assert_empty @service.sink.dead_letters
     assert_equal [2, 2], rows("day", "total").first.to_a.values_at(2, 4)
+  end
+
+  # It could not be read again: no parked event was released any more, and whoever changed a schema got a 400.
+  def test_a_parked_event_of_any_number_of_names_is_released
+    @service.schemas.put("late", { "required" => ["never"] })
+    params = Array.new(65_537) { |n| ["n#{n}", 1] }.to_h.merge("event" => "late")
+    @service.sink.push_all([event("/a", params: params), event("/b", params: { "event" => "late" })])
+    assert @service.sink.flush
+    assert_equal [2, 0, 0, 2], account(@service.sink)
+    @service.schemas.put("late", {})
+    assert_equal 2, @service.parked.release("late")
+    assert @service.sink.flush
+    assert_equal [2, 2, 0, 0], account(@service.sink)
   end
 
   def test_events_that_are_parked_after_their_visitor_was_erased_are_discarded

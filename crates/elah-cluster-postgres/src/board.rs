@@ -18,7 +18,7 @@ use crate::life;
 use crate::members::{Member, Members};
 use crate::reader::Reader;
 use crate::sequence::{signed, unsigned};
-use crate::shared::Shared;
+use crate::shared::{Shared, Shown};
 use crate::statements;
 
 /// Looks between two reports of the figures.
@@ -102,7 +102,7 @@ impl Looks {
                 if row.try_get(9)? {
                     let _ = inputs.send(Input::Drain);
                 }
-                self.show_server(&writer).await?;
+                self.show(&writer, &member).await?;
             }
             if self.has_ended(&writer, &member) {
                 let _ = inputs.send(Input::Ended(writer.writer));
@@ -133,11 +133,11 @@ impl Looks {
         }
     }
 
-    /// Tells others whether this process is a worker of a server. Until then they take it for none.
-    async fn show_server(&self, row: &WriterRow) -> Result<(), Error> {
-        let is_server = self.shared.is_server();
-        if row.is_server != is_server {
-            self.reader.rows(statements::SERVES, &[&signed(row.writer), &is_server]).await?;
+    /// Tells others where to call this process, and whether it is a worker of a server: both change when its loop begins or ends.
+    async fn show(&self, row: &WriterRow, member: &Member) -> Result<(), Error> {
+        let Shown { address, is_server } = self.shared.shown();
+        if row.is_server != is_server || member.address != address {
+            self.reader.rows(statements::SHOW, &[&signed(row.writer), &is_server, &address]).await?;
             self.reader.announce().await;
         }
         Ok(())

@@ -26,7 +26,7 @@ use crate::life::Life;
 use crate::reader::Reader;
 use crate::rows::{Group, Waiting};
 use crate::sequence::{Registration, Sequence, signed, unsigned};
-use crate::shared::{Shared, now_ms};
+use crate::shared::{Shared, Shown, now_ms};
 use crate::statements;
 
 /// The pauses between attempts to reach the database.
@@ -238,7 +238,8 @@ impl Driver {
         match job {
             Job::Batch(waiting) => self.waiting.push_back(waiting),
             Job::Leave(done) => self.leave(done),
-            Job::Role(role) => {
+            Job::Join(address, role) => {
+                self.own.address = address;
                 self.take_role(role);
                 self.events.push_back(Event::Role(role));
             }
@@ -400,7 +401,10 @@ impl Driver {
     /// The batch that was sent is not repeated: the database would refuse it again.
     fn refused(&mut self, serial: u64, error: &Error) {
         let refusal = match error {
-            Error::Refused { cause, is_full: true } => StoreError::Full { what: format!("the cluster's database ({cause})") },
+            Error::Refused { cause, is_full: true } => {
+                self.shared.found_full();
+                StoreError::Full { what: format!("the cluster's database ({cause})") }
+            }
             other => StoreError::Unavailable { why: other.to_string(), may_have_run: false },
         };
         if let Some(group) = self.groups.values_mut().find(|group| group.serial == Some(serial)) {
@@ -411,7 +415,7 @@ impl Driver {
     /// Whether others can call the process has changed. Without a loop no fiber is asked to hand shards over.
     fn take_role(&mut self, role: Role) {
         self.role = role;
-        self.shared.set_server(role == Role::Server);
+        self.shared.show(Shown { address: self.own.address.clone(), is_server: role == Role::Server });
         if role == Role::Idle {
             let stopping = std::mem::take(&mut self.stopping);
             self.stopped(&stopping);

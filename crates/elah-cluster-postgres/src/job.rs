@@ -13,9 +13,15 @@ pub(crate) type Rows = Told<Result<Vec<Entry>, StoreError>>;
 /// What the process asks of its writer.
 pub(crate) enum Job {
     Batch(Waiting),
-    Read { claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Rows },
+    Read {
+        claim: Arc<Claim>,
+        table: Arc<TableName>,
+        range: Range,
+        done: Rows,
+    },
     Released(Vec<(u16, u64)>),
-    Role(Role),
+    /// Where others call the process from now on, and its role.
+    Join(String, Role),
     Leave(Told),
 }
 
@@ -26,7 +32,7 @@ impl Job {
             Job::Batch(waiting) => Group::from(waiting).fail_not_stored(),
             Job::Read { claim, done, .. } => done(Err(claim.fenced())),
             Job::Leave(done) => done(()),
-            Job::Released(_) | Job::Role(_) => {}
+            Job::Released(_) | Job::Join(..) => {}
         }
     }
 }

@@ -72,13 +72,13 @@ impl Cluster {
     }
 
     /// Takes part: a thread of its own reaches the database as soon as it can. Processes of other machines call this one at `address`;
-    /// an empty one means nowhere. Later calls change its role alone.
+    /// an empty one means nowhere. Later calls change address and role.
     pub fn join(&self, address: String, role: Role) -> std::io::Result<()> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         match waiting {
             Some((options, jobs)) => driver::start(options, address, role, Arc::clone(&self.shared), jobs),
             None => {
-                self.send(Job::Role(role));
+                self.send(Job::Join(address, role));
                 Ok(())
             }
         }
@@ -133,6 +133,12 @@ impl Cluster {
     /// Why the database accepts nothing at the moment.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble()
+    }
+
+    /// Whether the database has refused writes for want of room since the last call. It is for the caller to find out how long that lasts:
+    /// other writes may need less.
+    pub fn take_was_full(&self) -> bool {
+        self.shared.take_was_full()
     }
 
     /// Tells `told` when this process should hand shards over: finish the calls of their terms and store their writes, and then `release`

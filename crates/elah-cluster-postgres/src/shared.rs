@@ -28,14 +28,24 @@ pub(crate) struct Shared {
     releases: Mutex<Releases>,
     /// Why the database accepts nothing at the moment.
     trouble: Mutex<Option<String>>,
+    /// Whether a batch was refused for want of room since it was last asked.
+    was_full: AtomicBool,
     notes: Mutex<Vec<String>>,
     /// When the process last came back, in milliseconds since the machine's start; 0 if it never did.
     came_back_ms: AtomicU64,
     /// The version by which all work; 0 while it is not known.
     spoken: AtomicU32,
-    /// Whether this process is a worker of a server.
-    is_server: AtomicBool,
+    shown: Mutex<Shown>,
     pub(crate) counts: Counts,
+}
+
+/// What the process tells others of itself while it runs.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Where processes of other machines call it; empty for nowhere.
+    pub(crate) address: String,
+    /// Whether it is a worker of a server.
+    pub(crate) is_server: bool,
 }
 
 #[derive(Default)]
@@ -56,10 +66,11 @@ impl Shared {
             members: RwLock::default(),
             releases: Mutex::default(),
             trouble: Mutex::default(),
+            was_full: AtomicBool::new(false),
             notes: Mutex::default(),
             came_back_ms: AtomicU64::new(0),
             spoken: AtomicU32::new(0),
-            is_server: AtomicBool::new(false),
+            shown: Mutex::default(),
             counts: Counts::default(),
         }
     }
@@ -84,12 +95,12 @@ impl Shared {
         self.spoken.store(version, Ordering::Release);
     }
 
-    pub(crate) fn is_server(&self) -> bool {
-        self.is_server.load(Ordering::Acquire)
+    pub(crate) fn shown(&self) -> Shown {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set_server(&self, is_server: bool) {
-        self.is_server.store(is_server, Ordering::Release);
+    pub(crate) fn show(&self, shown: Shown) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = shown;
     }
 
     pub(crate) fn figures(&self) -> Figures {
@@ -180,6 +191,14 @@ impl Shared {
 
     pub(crate) fn set_trouble(&self, trouble: Option<String>) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    pub(crate) fn found_full(&self) {
+        self.was_full.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn take_was_full(&self) -> bool {
+        self.was_full.swap(false, Ordering::AcqRel)
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {

@@ -23,8 +23,8 @@ pub(crate) fn raise(version: u32) -> String {
     )
 }
 
-/// Whether the process of the writer `$1` is a worker of a server.
-pub(crate) const SERVES: &str = "UPDATE elah_writers SET serves = $2 WHERE writer = $1";
+/// Whether the process of the writer `$1` is a worker of a server, and where other machines call it.
+pub(crate) const SHOW: &str = "UPDATE elah_writers SET serves = $2, address = $3 WHERE writer = $1";
 
 /// What the process of the writer `$1` has counted.
 pub(crate) const FIGURES: &str = "

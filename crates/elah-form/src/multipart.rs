@@ -23,15 +23,26 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 #[non_exhaustive]
 pub enum MultipartError {
     /// The content type is not multipart, or does not name one boundary of 1 to 70 bytes.
-    Boundary { reason: &'static str },
+    Boundary {
+        reason: &'static str,
+    },
     /// The body ends before its last boundary, or has no boundary at all.
     Truncated,
     /// The head of a part is malformed.
-    Head { part: usize, reason: String },
+    Head {
+        part: usize,
+        reason: String,
+    },
     /// The head of a part has no name, or one that is not UTF-8.
-    Unnamed { part: usize },
-    /// More parts than the bound.
-    TooMany { parts_max: usize },
+    Unnamed {
+        part: usize,
+    },
+    TooManyParts {
+        parts_max: usize,
+    },
+    TooManyFiles {
+        files_max: usize,
+    },
 }
 
 impl fmt::Display for MultipartError {
@@ -41,12 +52,20 @@ impl fmt::Display for MultipartError {
             Self::Truncated => write!(f, "the body ends before its last boundary"),
             Self::Head { part, reason } => write!(f, "the head of part {part} cannot be read: {reason}"),
             Self::Unnamed { part } => write!(f, "part {part} has no name in UTF-8"),
-            Self::TooMany { parts_max } => write!(f, "there are more than {parts_max} parts"),
+            Self::TooManyParts { parts_max } => write!(f, "there are more than {parts_max} parts"),
+            Self::TooManyFiles { files_max } => write!(f, "there are more than {files_max} files"),
         }
     }
 }
 
 impl std::error::Error for MultipartError {}
+
+/// Maximum numbers of what a body has.
+#[derive(Debug, Clone, Copy)]
+pub struct PartBounds {
+    pub parts_max: usize,
+    pub files_max: usize,
+}
 
 /// The head of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +95,8 @@ pub struct PartReader<'b> {
     parts: Multipart<'b>,
     field: Option<Field<'b>>,
     count: usize,
-    parts_max: usize,
+    files: usize,
+    bounds: PartBounds,
     /// Polls that may still find nothing. multer needs at most one per chunk; more would mean an endless loop.
     patience: usize,
 }
@@ -84,11 +104,11 @@ pub struct PartReader<'b> {
 impl<'b> PartReader<'b> {
     /// # Errors
     /// [`MultipartError::Boundary`] when `content_type` names no boundary.
-    pub fn new(body: &'b [u8], content_type: &[u8], parts_max: usize) -> Result<Self, MultipartError> {
+    pub fn new(body: &'b [u8], content_type: &[u8], bounds: PartBounds) -> Result<Self, MultipartError> {
         let boundary = boundary(content_type)?;
         let chunks = Chunks { body, is_due: true };
         let patience = 16 + 4 * (body.len() / CHUNK_BYTES);
-        Ok(Self { parts: Multipart::new(chunks, boundary), field: None, count: 0, parts_max, patience })
+        Ok(Self { parts: Multipart::new(chunks, boundary), field: None, count: 0, files: 0, bounds, patience })
     }
 
     /// The head of the next part. Skips the rest of the previous part.
@@ -101,10 +121,15 @@ impl<'b> PartReader<'b> {
         let next = wait(&mut self.patience, |context| parts.poll_next_field(context));
         let Some(field) = next?.map_err(|error| self.error(error))? else { return Ok(None) };
         self.count += 1;
-        if self.count > self.parts_max {
-            return Err(MultipartError::TooMany { parts_max: self.parts_max });
+        let PartBounds { parts_max, files_max } = self.bounds;
+        if self.count > parts_max {
+            return Err(MultipartError::TooManyParts { parts_max });
         }
         let head = head(&field).ok_or(MultipartError::Unnamed { part: self.count })?;
+        self.files += usize::from(head.filename.is_some());
+        if self.files > files_max {
+            return Err(MultipartError::TooManyFiles { files_max });
+        }
         self.field = Some(field);
         Ok(Some(head))
     }

@@ -1,13 +1,13 @@
 //! Parts of multipart bodies: heads, contents, and what is refused, whatever the size of the body.
 
-use elah_form::multipart::{MultipartError, PartHead, PartReader};
+use elah_form::multipart::{MultipartError, PartBounds, PartHead, PartReader};
 use elah_fuzz::{Mutator, Random};
 use memchr::memmem;
 
 const CONTENT_TYPE: &[u8] = b"multipart/form-data; boundary=AaB03x";
 
 fn read_all(body: &[u8], content_type: &[u8], parts_max: usize) -> Result<Vec<(PartHead, Vec<u8>)>, MultipartError> {
-    let mut reader = PartReader::new(body, content_type, parts_max)?;
+    let mut reader = PartReader::new(body, content_type, PartBounds { parts_max, files_max: parts_max })?;
     let mut parts = Vec::new();
     while let Some(head) = reader.next_part()? {
         let mut content = Vec::new();
@@ -115,13 +115,14 @@ fn large_bodies_are_read_whatever_lies_on_the_borders_of_their_chunks() {
 #[test]
 fn parts_that_are_not_read_are_skipped_and_their_number_is_bounded() {
     let body = part("Content-Disposition: form-data; name=a", "content").repeat(3_000) + "--AaB03x--";
-    let mut reader = PartReader::new(body.as_bytes(), CONTENT_TYPE, 3_000).expect("a boundary");
+    let bounds = PartBounds { parts_max: 3_000, files_max: 0 };
+    let mut reader = PartReader::new(body.as_bytes(), CONTENT_TYPE, bounds).expect("a boundary");
     let mut count = 0;
     while reader.next_part().expect("a valid body").is_some() {
         count += 1;
     }
     assert_eq!(count, 3_000);
-    assert_eq!(read_all(body.as_bytes(), CONTENT_TYPE, 2_999), Err(MultipartError::TooMany { parts_max: 2_999 }));
+    assert_eq!(read_all(body.as_bytes(), CONTENT_TYPE, 2_999), Err(MultipartError::TooManyParts { parts_max: 2_999 }));
 }
 
 #[test]

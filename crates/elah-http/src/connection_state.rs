@@ -36,6 +36,8 @@ pub(crate) struct ConnectionState {
     head_since_ms: Cell<u64>,
     /// Since when the connection waits for bytes; 0 when it does not.
     read_wait_since_ms: Cell<u64>,
+    /// It has waited for a request for too long, and ends unless one has arrived by the next read.
+    is_idle_over: Cell<bool>,
     /// Milliseconds of waiting for the body, and bytes received meanwhile, since it last made progress.
     body_wait: Cell<(u64, usize)>,
     /// Since when the peer has not read anything; 0 if it reads.
@@ -73,6 +75,7 @@ impl ConnectionState {
             phase: Cell::new(Phase::BetweenMessages),
             head_since_ms: Cell::new(0),
             read_wait_since_ms: Cell::new(0),
+            is_idle_over: Cell::new(false),
             body_wait: Cell::new((0, 0)),
             write_wait_since_ms: Cell::new(0),
             unsent: Cell::new(None),
@@ -116,6 +119,7 @@ impl ConnectionState {
 
     pub(crate) fn note_read(&self, bytes: usize, now_ms: u64) {
         let since_ms = self.read_wait_since_ms.replace(0);
+        self.is_idle_over.set(false);
         if self.phase.get() == Phase::InBody {
             let (waited_ms, came) = self.body_wait.get();
             let waited_ms = waited_ms + if since_ms > 0 { now_ms.saturating_sub(since_ms) } else { 0 };
@@ -202,12 +206,13 @@ impl ConnectionState {
         }
     }
 
-    /// During a drain, a connection between two requests closes at once, and a fresh one if its first request does not arrive
-    /// soon. Where other workers continue to serve, a close must not hit a client whose next request is in flight. So a busy
-    /// connection closes with its next response.
-    pub(crate) fn may_close_for_drain(&self, leaves_backlog: bool) -> bool {
-        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.responses_sent.get() > 0;
-        is_between && !leaves_backlog
+    /// Whether the connection ends when nothing has arrived. During a drain, one between two requests ends at once, and a fresh one
+    /// if its first request does not arrive soon. Where other workers continue to serve, a close must not hit a client whose next
+    /// request is in flight. So a busy connection closes with its next response.
+    pub(crate) fn may_end(&self, is_draining: bool, leaves_backlog: bool) -> bool {
+        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages;
+        let ends_with_drain = is_draining && !leaves_backlog && self.responses_sent.get() > 0;
+        is_between && (self.is_idle_over.get() || ends_with_drain)
     }
 
     /// Applies the time limits, on every tick of the worker. While the worker drains, a connection between two requests, or within
@@ -239,7 +244,8 @@ impl ConnectionState {
                     (self.read_wait_since_ms.get(), drain_grace_ms.unwrap_or(limits.keepalive_ms))
                 };
                 if over(since, bound) {
-                    self.order(Order::Close);
+                    self.is_idle_over.set(true);
+                    self.wake();
                 }
             }
             _ => {}

@@ -21,6 +21,8 @@ pub(crate) struct Exchange {
     /// is unknown.
     pub(crate) is_body_unread: Cell<bool>,
     pub(crate) route: Option<Match>,
+    /// The route that the application has chosen instead.
+    pub(crate) other_route: OnceCell<Box<Match>>,
     pub(crate) connection: Rc<ConnectionState>,
     pub(crate) reply: ReplySlot,
     /// The time of the 504, in the worker's milliseconds; 0 before the request is admitted and after its response has begun.
@@ -32,6 +34,10 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    pub(crate) fn route(&self) -> Option<&Match> {
+        self.other_route.get().map(|route| &**route).or(self.route.as_ref())
+    }
+
     /// Passes the response to the connection. False if there is one already or the client has disconnected.
     pub(crate) fn respond(&self, response: Response) -> bool {
         self.deadline_ms.set(0);

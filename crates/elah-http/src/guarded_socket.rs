@@ -41,7 +41,7 @@ impl GuardedSocket {
     /// True if the peer was in the middle of a message, or has sent more than got a response. Closing now would reset the
     /// connection and could destroy the response in flight.
     pub(crate) fn has_unread(&self) -> bool {
-        !self.held.is_empty() || self.guard.phase() != Phase::BetweenMessages
+        self.guard.phase() != Phase::BetweenMessages || self.held.iter().any(|byte| !b"\r\n".contains(byte))
     }
 
     /// True if everything before a refused message has its response and the refusal itself has not been sent.
@@ -164,11 +164,8 @@ impl hyper::rt::Read for GuardedSocket {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending
-                    if this.shared.is_draining()
-                        && this.held.is_empty()
-                        && this.state.may_close_for_drain(this.shared.leaves_backlog.get()) =>
-                {
+                // An empty line before a request may be held.
+                Poll::Pending if this.state.may_end(this.shared.is_draining(), this.shared.leaves_backlog.get()) => {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Pending => {

@@ -11,7 +11,7 @@ mod guarded_socket;
 pub mod limits;
 pub mod listener;
 mod metrics;
-mod peers;
+pub mod peers;
 pub mod problem;
 mod reply;
 pub mod request;

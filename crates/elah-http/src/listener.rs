@@ -63,17 +63,17 @@ impl std::error::Error for ListenerError {}
 
 impl Listener {
     /// Binds `tcp://HOST:PORT` (port 0 picks a free one) or `unix:///PATH`, with a backlog of `backlog` connections. Replaces a
-    /// socket file on which no process listens any more.
-    pub fn bind(address: &str, backlog: i32) -> Result<Listener, ListenerError> {
+    /// socket file on which no process listens any more. A name has a listener for each of its addresses that this machine has.
+    pub fn bind(address: &str, backlog: i32) -> Result<Vec<Listener>, ListenerError> {
         let refused = |cause| ListenerError::Refused { address: address.to_owned(), cause };
         if let Some(host_and_port) = address.strip_prefix("tcp://") {
-            let resolved: Vec<SocketAddr> = host_and_port.to_socket_addrs().map_err(refused)?.collect();
-            let first = resolved.first().ok_or_else(|| ListenerError::UnknownAddress(address.to_owned()))?;
-            bind_tcp(*first, backlog).map(|socket| Listener { socket: Bound::Tcp(socket) }).map_err(refused)
+            let resolved = host_and_port.to_socket_addrs().map_err(refused)?;
+            let sockets = bind_each(resolved, backlog).map_err(refused)?;
+            Ok(sockets.into_iter().map(|socket| Listener { socket: Bound::Tcp(socket) }).collect())
         } else if let Some(path) = address.strip_prefix("unix://").filter(|path| path.starts_with('/')) {
             let path = PathBuf::from(path);
             let socket = unix_socket::bind(&path, backlog).map_err(refused)?;
-            Ok(Listener { socket: Bound::Unix(socket, path) })
+            Ok(vec![Listener { socket: Bound::Unix(socket, path) }])
         } else {
             Err(ListenerError::UnknownAddress(address.to_owned()))
         }
@@ -135,6 +135,34 @@ impl Listener {
             }
         })
     }
+}
+
+/// Binds all addresses of a name to one port, except those that this machine lacks, unless it lacks all.
+fn bind_each(addresses: impl Iterator<Item = SocketAddr>, backlog: i32) -> io::Result<Vec<TcpListener>> {
+    let mut bound: Vec<(SocketAddr, TcpListener)> = Vec::new();
+    let mut outcome = Ok(());
+    for mut address in addresses {
+        if let Some((first, _)) = bound.first() {
+            address.set_port(first.port());
+        }
+        if bound.iter().any(|(known, _)| known.ip() == address.ip()) {
+            continue; // written twice in /etc/hosts
+        }
+        match bind_tcp(address, backlog) {
+            Ok(socket) => bound.push((socket.local_addr()?, socket)),
+            Err(error) if is_missing(&error) => outcome = Err(error),
+            Err(error) => return Err(error),
+        }
+    }
+    if bound.is_empty() {
+        outcome?
+    }
+    Ok(bound.into_iter().map(|(_, socket)| socket).collect())
+}
+
+/// Whether this machine does not have the address, or no addresses of its kind.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EAFNOSUPPORT))
 }
 
 fn bind_tcp(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
@@ -202,7 +230,10 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
             }
             Some(Err(error)) if is_of_the_peer(&error) => {}
             Some(Err(_)) if shared.is_draining() => return,
-            Some(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+            Some(Err(error)) => {
+                shared.metrics.accept_failed(&error);
+                tokio::time::sleep(EXHAUSTED_PAUSE).await;
+            }
         }
     }
 }

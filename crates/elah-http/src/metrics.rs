@@ -1,6 +1,7 @@
 //! A worker's counters. They are cells of one thread, so counting costs an addition.
 
 use std::cell::Cell;
+use std::io;
 
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -8,6 +9,8 @@ pub(crate) struct Metrics {
     requests: Cell<u64>,
     refused: Cell<u64>,
     iterations: Cell<u64>,
+    accept_failures: Cell<u64>,
+    accept_errno: Cell<i32>,
 }
 
 /// A worker's counters since it started.
@@ -21,6 +24,10 @@ pub struct Counts {
     pub refused: u64,
     /// Iterations of the loop; each releases Ruby's global lock once.
     pub iterations: u64,
+    /// How often connections could not be accepted, as without a file descriptor.
+    pub accept_failures: u64,
+    /// The system's number of the last such error.
+    pub accept_errno: i32,
 }
 
 impl Metrics {
@@ -40,12 +47,19 @@ impl Metrics {
         self.iterations.set(self.iterations.get() + 1);
     }
 
+    pub(crate) fn accept_failed(&self, error: &io::Error) {
+        self.accept_failures.set(self.accept_failures.get() + 1);
+        self.accept_errno.set(error.raw_os_error().unwrap_or(0));
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             connections: self.connections.get(),
             requests: self.requests.get(),
             refused: self.refused.get(),
             iterations: self.iterations.get(),
+            accept_failures: self.accept_failures.get(),
+            accept_errno: self.accept_errno.get(),
         }
     }
 }

@@ -1,7 +1,9 @@
-//! What the system knows of peers: which have broken their connections, and how much one has not read.
+//! What the system knows of peers: which have broken their connections, how much one has not read, and whether the reader of a pipe
+//! takes more.
 
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// For each descriptor, whether its peer has reset it or closed both directions, which hyper does not see while a handler runs. A
 /// peer that closed its sending side only still waits for a response, so it is not broken. Negative descriptors are never broken.
@@ -26,6 +28,33 @@ pub(crate) fn unsent_bytes(descriptor: RawFd) -> usize {
     if outcome < 0 { 0 } else { usize::try_from(bytes).unwrap_or(0) }
 }
 
+/// Waits until a write would not block: false after the time. A descriptor that is closed or broken is writable, as a write says why.
+#[expect(unsafe_code, reason = "no safe way asks for it without a change of the flags, which other processes share")]
+pub fn await_writable(descriptor: RawFd, within: Duration) -> bool {
+    let milliseconds = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
+    let mut polled = libc::pollfd { fd: descriptor, events: libc::POLLOUT, revents: 0 };
+    loop {
+        // SAFETY: `polled` is one entry and is borrowed by nobody else; the call keeps no pointer to it.
+        let count = unsafe { libc::poll(&raw mut polled, 1, milliseconds) };
+        if count >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return count != 0;
+        }
+    }
+}
+
+/// The bytes that a pipe takes at once for certain; 0 for what is no pipe. Unread bytes fill at least half of each page but the first
+/// and the last one: what does not fit behind others begins a page.
+#[expect(unsafe_code, reason = "no safe way asks for the size of a pipe")]
+pub fn pipe_room(descriptor: RawFd) -> usize {
+    const TWO_PAGES: usize = 2 * 4096;
+    let mut unread: libc::c_int = 0;
+    // SAFETY: the first call writes one integer to `unread`, which outlives it; the second one writes nothing.
+    let (outcome, size) =
+        unsafe { (libc::ioctl(descriptor, libc::FIONREAD, &raw mut unread), libc::fcntl(descriptor, libc::F_GETPIPE_SZ)) };
+    let (Ok(size), Ok(unread), 0..) = (usize::try_from(size), usize::try_from(unread), outcome) else { return 0 };
+    size.saturating_sub(2 * unread + TWO_PAGES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,7 +62,6 @@ mod tests {
     use std::net::{Shutdown, TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
-    use std::time::Duration;
 
     fn tcp_pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -63,5 +91,22 @@ mod tests {
         assert_eq!(broken(&[server.as_raw_fd()]).unwrap(), [false]);
         drop(client);
         assert_eq!(broken(&[server.as_raw_fd()]).unwrap(), [true]);
+    }
+
+    #[test]
+    fn a_full_pipe_has_no_room_until_it_is_read() {
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        assert_eq!(pipe_room(writer.as_raw_fd()), 65_536 - 8192);
+        let mut written = 0;
+        while await_writable(writer.as_raw_fd(), Duration::ZERO) {
+            written += writer.write(&[0; 4096]).unwrap();
+        }
+        assert!(written >= 4096);
+        assert_eq!(pipe_room(writer.as_raw_fd()), 0);
+        assert!(!await_writable(writer.as_raw_fd(), Duration::from_millis(1)));
+        io::copy(&mut io::Read::take(&mut reader, 8192), &mut io::sink()).unwrap();
+        assert!(await_writable(writer.as_raw_fd(), Duration::from_secs(60)));
+        drop(reader);
+        assert!(await_writable(writer.as_raw_fd(), Duration::ZERO), "a write would fail at once");
     }
 }

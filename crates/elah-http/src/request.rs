@@ -94,18 +94,18 @@ impl<'a> RequestView<'a> {
 
     /// The route and the values of its parameters, percent-decoded.
     pub fn route(&self) -> Option<u32> {
-        self.exchange.route.as_ref().map(|route| route.id)
+        self.exchange.route().map(|route| route.id)
     }
 
     pub fn route_params(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let path = self.path();
         let router = self.router;
-        self.exchange.route.iter().flat_map(move |route| route.params(router, path))
+        self.exchange.route().into_iter().flat_map(move |route| route.params(router, path))
     }
 
     /// Where the part of the path below a mount begins, in bytes.
     pub fn mount_at(&self) -> Option<usize> {
-        self.exchange.route.as_ref().and_then(|route| route.path_info_at)
+        self.exchange.route().and_then(|route| route.path_info_at)
     }
 
     pub fn body(&self) -> BodyPlace {
@@ -113,7 +113,7 @@ impl<'a> RequestView<'a> {
             RequestBody::Empty => BodyPlace::Empty,
             RequestBody::Memory(bytes) => BodyPlace::Memory(bytes.clone()),
             RequestBody::Spooled { bytes, .. } => BodyPlace::Spooled { bytes: *bytes },
-            RequestBody::Streamed { .. } => BodyPlace::Streamed,
+            RequestBody::Streamed { .. } | RequestBody::Failed(_) => BodyPlace::Streamed,
         }
     }
 

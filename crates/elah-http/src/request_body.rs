@@ -25,6 +25,14 @@ pub(crate) enum RequestBody {
         unread: Bytes,
         rest: Incoming,
     },
+    /// A streamed one whose client broke off: no part of it is taken for the whole.
+    Failed(Problem),
+}
+
+impl RequestBody {
+    pub(crate) fn is_streamed(&self) -> bool {
+        matches!(self, RequestBody::Streamed { .. } | RequestBody::Failed(_))
+    }
 }
 
 /// A read of the next piece of a streamed body, until its result is fetched.

@@ -10,7 +10,7 @@
 //! # Which route wins
 //! Segment by segment from the left: literal text, then text with parameters (more literal text first), then a parameter
 //! with a requirement, then one without, then a wildcard, then a mount. A place that has no route for the method is passed
-//! over. The first route added for a method and a pattern stays; parameter names belong to the route.
+//! over. Of routes with the same method and pattern the first one added wins; parameter names belong to the route.
 //!
 //! Repeated slashes count as one and a slash at the end does not count.
 
@@ -21,7 +21,7 @@ mod tree;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use regex_lite::Regex;
+use fancy_regex::{Regex, RegexBuilder};
 use smallvec::SmallVec;
 
 pub use self::pattern::PatternError;
@@ -33,7 +33,7 @@ use elah_form::percent::{DecodeError, Plus, decode};
 /// The method name of a route for every method that has no route of its own there.
 pub const ANY_METHOD: &str = "*";
 
-/// Requirements of a pattern's parameters: name → regular expression (syntax of the `regex-lite` crate).
+/// Requirements of a pattern's parameters: name → regular expression, in Ruby's syntax (Oniguruma's, with the flag `s` for its `m`).
 pub type Requirements = HashMap<String, String>;
 
 #[derive(Debug, Clone)]
@@ -142,6 +142,16 @@ impl Router {
 
     /// Finds the route for a request. `path` is the path of the request line, without the query string.
     pub fn resolve(&self, method: &str, path: &str) -> Resolution<'_> {
+        self.resolve_except(&[], method, path)
+    }
+
+    /// Finds the next route for a request, after those with the IDs `excluded`.
+    pub fn resolve_except(&self, excluded: &[u32], method: &str, path: &str) -> Resolution<'_> {
+        let is_excluded = |index: &RouteIndex| excluded.contains(&self.routes[*index as usize].id);
+        let excluded: Vec<RouteIndex> = match excluded {
+            [] => Vec::new(),
+            _ => (0..self.routes.len() as RouteIndex).filter(is_excluded).collect(),
+        };
         let trimmed = normalized(path);
         let query = Query {
             path: &trimmed,
@@ -149,6 +159,7 @@ impl Router {
             substitute: if method == "HEAD" { self.method_index("GET") } else { None },
             is_options: method == "OPTIONS",
             has_escapes: memchr::memchr(b'%', path.as_bytes()).is_some(),
+            excluded: &excluded,
         };
         let mut found = Found::default();
         let (route, path_info_at) = match self.tree.find(&query, &mut found) {
@@ -244,6 +255,9 @@ fn after_segments(path: &str, count: usize) -> usize {
 
 type Compiled = (Vec<Step>, Vec<Box<str>>);
 
+/// Backtracks of a requirement in one match, about 5 ms. A client could hold up the worker with a longer text.
+const BACKTRACKS_MAX: usize = 100_000;
+
 /// A requirement that every segment satisfies: the usual one for values with a dot.
 const ANY_SEGMENT: &str = r"\A(?:[^/]+)\z";
 
@@ -268,7 +282,12 @@ fn compile_requirements(
         if !is_parameter(name) {
             return Err(wrong(name, "names no parameter of the pattern".to_owned()));
         }
-        let regex = Regex::new(&format!(r"\A(?:{source})\z"))
+        // Ruby's `\w`, `\d` and `\s` are ASCII, and take a tenth of the memory. `.`, `\W` and `\p{L}` exist in the Unicode mode only.
+        let mut builder = RegexBuilder::new(&format!(r"\A(?:{source})\z"));
+        builder.oniguruma_mode(true).backtrack_limit(BACKTRACKS_MAX);
+        let mut build = |is_unicode| builder.unicode_mode(is_unicode).build();
+        let regex = build(false)
+            .or_else(|_| build(true))
             .map_err(|error| wrong(name, format!("cannot be used as a regular expression: {error}")))?;
         compiled.insert(name.clone(), regex);
     }

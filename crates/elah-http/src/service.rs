@@ -104,6 +104,7 @@ fn enter(
         body: RefCell::new(body),
         body_reader: tokio::sync::Mutex::const_new(()),
         route,
+        other_route: OnceCell::new(),
         connection: Rc::clone(connection),
         reply: ReplySlot::new(),
         deadline_ms: Cell::new(0),

@@ -72,7 +72,8 @@ pub(crate) struct Shared {
     pub(crate) row: OnceCell<Row>,
     /// Requests whose handlers must be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
-    pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
+    /// Connections that the application takes over, `None` until they arrive.
+    pub(crate) hijacked: RefCell<HashMap<WaitId, Option<HandedOver>>>,
     pub(crate) body_reads: RefCell<HashMap<WaitId, BodyRead>>,
     ticks: Cell<u32>,
     last_tick_ms: Cell<u64>,
@@ -228,9 +229,12 @@ impl Shared {
         }
     }
 
+    /// Closes the connection if nobody waits for it any more.
     pub(crate) fn hand_over(&self, wait: WaitId, descriptor: io::Result<OwnedFd>, unread: Vec<u8>) {
-        self.hijacked.borrow_mut().insert(wait, descriptor.map(|descriptor| (descriptor, unread)));
-        self.local_waker.end_wait(wait);
+        if let Some(place) = self.hijacked.borrow_mut().get_mut(&wait) {
+            *place = Some(descriptor.map(|descriptor| (descriptor, unread)));
+            self.local_waker.end_wait(wait);
+        }
     }
 
     /// An ID under which the log shows a request: the worker's random prefix and a number.
@@ -266,8 +270,10 @@ impl Shared {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
             let response = self.problem_response(self.request_id(id).as_deref(), &problem);
-            let has_responded = self.admission.get(id).is_some_and(|exchange| exchange.respond(response));
-            if has_responded && self.give_up(id, Cancelled::Overdue) {
+            if let Some(exchange) = self.admission.get(id) {
+                exchange.respond(response); // unless the client has disconnected
+            }
+            if self.give_up(id, Cancelled::Overdue) {
                 self.metrics.refused();
             }
         }

@@ -284,6 +284,8 @@ impl Worker {
     /// Stops accepting; accepted connections are still served. `leaves_backlog` means that others accept from the same sockets,
     /// so the backlog is left to them.
     pub fn drain(&self, leaves_backlog: bool) {
+        // Looks at the sockets once: what has arrived while the application ran is served.
+        self.runtime.block_on(tokio::task::yield_now());
         self.shared.leaves_backlog.set(leaves_backlog);
         self.shared.draining.set(true);
         self.shared.wake_acceptors();
@@ -323,5 +325,9 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         iteration::end();
+        // A runtime that is dropped waits for blocking work, and the look-up of a name lasts as long as the resolver likes.
+        if let Ok(empty) = Builder::new_current_thread().build() {
+            std::mem::replace(&mut self.runtime, empty).shutdown_background();
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use elah_http::limits::Limits;
@@ -218,4 +219,18 @@ fn the_calls_of_a_caller_that_goes_are_cancelled() {
     let call = world.next_call();
     world.worker.close_links(world.caller);
     assert_eq!(world.iterate_until(|| world.owner().take_cancelled().pop()), call.key);
+}
+
+/// As the look-up of a machine's name: a worker that had drained stayed until the resolver replied.
+#[test]
+fn the_end_of_a_worker_waits_for_no_blocking_work() {
+    let world = World::new(bounds());
+    let ((release, released), (begin, begun)) = (mpsc::channel::<()>(), mpsc::channel());
+    world.worker.spawn(world.worker.new_wait(), async move {
+        let work = move || (begin.send(()), released.recv_timeout(PATIENCE));
+        let _ = tokio::task::spawn_blocking(work).await;
+    });
+    world.iterate_until(|| begun.try_recv().ok());
+    drop(world.worker);
+    release.send(()).expect("the work goes on");
 }

@@ -1,7 +1,7 @@
 //! The router: Grape's pattern language, priorities, methods, mounts, and a comparison with a naive matcher.
 
 use elah_http::router::{ANY_METHOD, Requirements, Resolution, Router};
-use regex_lite::Regex;
+use fancy_regex::Regex;
 
 fn router(routes: &[(&str, &str)]) -> Router {
     let mut router = Router::new();
@@ -64,6 +64,29 @@ fn parameter_names_belong_to_the_route() {
         &router,
         &[("GET", "/x/list", "0 a=x"), ("GET", "/x/show", "1 b=x"), ("GET", "/a/list", "2 id=list"), ("PUT", "/a/7", "3 key=7")],
     );
+}
+
+#[test]
+fn routes_that_are_excluded_are_passed_over() {
+    let mut router = router(&[
+        ("GET", "/x(.json)"),
+        ("GET", "/x(.:format)"),
+        ("*", "/:any"),
+        ("*", "/:other"),
+        ("POST", "/x"),
+        ("GET", "/*rest"),
+    ]);
+    router.mount("/", 9).expect("a prefix");
+    let next = |excluded: &[u32]| match router.resolve_except(excluded, "GET", "/x") {
+        Resolution::Route(found) => found.id,
+        other => panic!("{other:?}"),
+    };
+    let mut excluded = Vec::new();
+    for id in [0, 1, 2, 3, 5, 9] {
+        assert_eq!(next(&excluded), id);
+        excluded.push(id);
+    }
+    assert!(matches!(router.resolve_except(&excluded, "GET", "/x"), Resolution::Route(found) if found.id == 9), "a mount stays");
 }
 
 #[test]
@@ -235,10 +258,34 @@ fn requirements_choose_between_routes() {
             ("GET", "/w/a/1", "404"),
         ],
     );
-    let error = router.add("GET", "/r/:id", 4, &requirement("id", "(?=x)")).expect_err("look-ahead").to_string();
+    let error = router.add("GET", "/r/:id", 4, &requirement("id", "(x")).expect_err("an open group").to_string();
     assert!(error.contains("the requirement of \"id\" in the route pattern \"/r/:id\" cannot be used"), "{error}");
     let error = router.add("GET", "/r/:id", 4, &requirement("ix", "x")).expect_err("unknown name").to_string();
     assert!(error.contains("names no parameter"), "{error}");
+}
+
+/// Each was an error at boot. The last one gives up on a long text, which Ruby would search for ever.
+#[test]
+fn requirements_have_the_syntax_of_ruby() {
+    let long = "a".repeat(60);
+    for (source, accepted, refused) in [
+        (r"\h{8}-\h{4}", "0123abCD-ef45", "0123abCD-xf45"),
+        (r"(?!new)\w+", "old", "new"),
+        (r"\p{Alpha}+", "abc", "ab1"),
+        ("[a-z&&[^x]]+", "abc", "abx"),
+        ("[a[b-c]]+", "abc", "abd"),
+        (r"(\d)\1", "11", "12"),
+        ("(?>a*)b", "aab", "aac"),
+        (r"(?<year>\d{4})\Z", "2026", "20261"),
+        (r"(a*)*\1b", "aab", &long),
+    ] {
+        let mut router = Router::new();
+        router.add("GET", "/:id", 1, &Requirements::from([("id".to_owned(), source.to_owned())])).expect(source);
+        assert_resolves(
+            &router,
+            &[("GET", &format!("/{accepted}"), &format!("1 id={accepted}")), ("GET", &format!("/{refused}"), "404")],
+        );
+    }
 }
 
 #[test]
@@ -296,7 +343,8 @@ const TAILS: [(&str, &str, (u8, i32)); 4] =
 fn naive_result(routes: &[NaiveRoute], method: &str, path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let normal = segments.iter().map(|segment| format!("/{segment}")).collect::<String>();
-    let mut matching: Vec<usize> = (0..routes.len()).filter(|id| routes[*id].regex.is_match(&normal)).collect();
+    let mut matching: Vec<usize> =
+        (0..routes.len()).filter(|id| routes[*id].regex.is_match(&normal).expect("few steps")).collect();
     matching.sort_by_key(|id| routes[*id].key.clone());
     let mut allowed: Vec<&str> = Vec::new();
     for place in matching.chunk_by(|one, other| routes[*one].key == routes[*other].key) {
@@ -305,8 +353,9 @@ fn naive_result(routes: &[NaiveRoute], method: &str, path: &str) -> String {
         let get = if method == "HEAD" { with(Some("GET")) } else { None };
         let any = if withheld { None } else { with(None) };
         if let Some(id) = with(Some(method)).or(get).or(any) {
-            let captures = routes[*id].regex.captures(&normal).expect("it matched");
-            let values: Vec<String> = (1..captures.len()).map(|at| captures[at].replace("%61", "a")).collect();
+            let captures = routes[*id].regex.captures(&normal).expect("few steps").expect("it matched");
+            let values: Vec<String> =
+                (1..captures.len()).map(|at| captures.get(at).expect("a group").as_str().replace("%61", "a")).collect();
             return format!("{id} {}", values.join(","));
         }
         allowed.extend(place.iter().filter_map(|id| routes[*id].method.as_deref()));

@@ -456,11 +456,12 @@ impl LeasePool {
         true
     }
 
-    /// Repeats a lease of a row.
-    pub(crate) fn lend_again(&mut self, item: i64, due: i64, serial: u64, session: Option<&[u8]>) -> bool {
-        let Some(slot) = self.by_item.get(&item).copied() else { return false };
-        self.lend(slot, due, serial, session);
-        true
+    /// Repeats a lease of a row. An item that the pool does not have is of a list that was not stored.
+    pub(crate) fn lend_again(&mut self, item: i64, due: i64, serial: u64, session: Option<&[u8]>) {
+        if !self.by_item.contains_key(&item) {
+            self.admit(item);
+        }
+        self.lend(self.by_item[&item], due, serial, session);
     }
 
     /// Repeats a renewal, unless the item has another lease.

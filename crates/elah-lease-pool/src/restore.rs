@@ -83,8 +83,10 @@ impl LeasePool {
         step.session.map_or(Ok(()), check_session)?;
         self.step(step.at);
         match step.action {
-            Action::Lease if self.lend_again(step.item, step.due, step.serial, step.session) => {}
-            Action::Lease => return Err(Error::InvalidRow { why: "it lends an item that the pool does not have" }),
+            Action::Lease if !(0..=ITEM_MAX).contains(&step.item) => {
+                return Err(Error::InvalidRow { why: "an item is out of range" });
+            }
+            Action::Lease => self.lend_again(step.item, step.due, step.serial, step.session),
             Action::Renewal => self.prolong_again(step.item, step.due, step.serial),
             Action::Release => self.release_again(step.item, step.serial),
         }

@@ -26,6 +26,10 @@ const MAGIC: &[u8; 8] = b"ELAHLINK";
 const LENGTH_BYTES: usize = 4;
 /// The most bytes between a frame's length and its payload.
 const HEADER_BYTES: usize = 1 + 8 + 4 + 8;
+/// The bytes of a frame from its kind to its id.
+const NAME_BYTES: usize = 1 + 8;
+/// The highest limit of payloads that a worker can have.
+const PAYLOAD_BYTES_HIGHEST: usize = 256 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame {
@@ -39,6 +43,10 @@ pub(crate) enum Frame {
     Failure { id: u64, reason: Reason },
     /// Nobody waits for the reply any more.
     Cancel { id: u64 },
+    /// A call that is longer than this end allows. Its payload is skipped.
+    LongCall { id: u64 },
+    /// A reply that is longer than this end allows. Its payload is skipped.
+    LongReply { id: u64 },
 }
 
 /// Why the worker at the other end does not reply to a call.
@@ -48,6 +56,8 @@ pub enum Reason {
     Overloaded,
     /// It has run the call but dropped the reply, because too many bytes of replies are unread.
     Unread,
+    /// It allows no call of this length. It has not run this one.
+    TooLong,
 }
 
 /// Received bytes that are not a frame of a link.
@@ -94,6 +104,14 @@ impl Frame {
             Frame::Reply { id, items, payload } => reply(bytes, *id, *items, payload),
             Frame::Failure { id, reason } => failure(bytes, *id, *reason),
             Frame::Cancel { id } => cancel(bytes, *id),
+            Frame::LongCall { id } => {
+                begin(bytes, 1, 8);
+                bytes.extend_from_slice(&id.to_le_bytes());
+            }
+            Frame::LongReply { id } => {
+                begin(bytes, 2, 8);
+                bytes.extend_from_slice(&id.to_le_bytes());
+            }
         }
     }
 }
@@ -127,6 +145,7 @@ pub(crate) fn failure(bytes: &mut Vec<u8>, id: u64, reason: Reason) {
     bytes.push(match reason {
         Reason::Overloaded => 1,
         Reason::Unread => 2,
+        Reason::TooLong => 3,
     });
 }
 
@@ -141,12 +160,28 @@ fn begin(bytes: &mut Vec<u8>, kind: u8, length: usize) {
     bytes.push(kind);
 }
 
-/// Removes the first frame from `incoming`; `None` if it is not complete. Payloads share the memory of `incoming`.
-pub(crate) fn take(incoming: &mut BytesMut, payload_bytes_max: usize) -> Result<Option<Frame>, Malformed> {
+/// Removes the first frame from `incoming`; `None` if it is not complete. Payloads share the memory of `incoming`. Of a call or a reply
+/// that is too long only the id is read: the other end may have a higher limit, and other calls. `to_skip`, at first 0, counts what has
+/// not arrived of it.
+pub(crate) fn take(incoming: &mut BytesMut, to_skip: &mut usize, payload_bytes_max: usize) -> Result<Option<Frame>, Malformed> {
+    skip(incoming, to_skip);
     let Some(length) = length(incoming) else { return Ok(None) };
     let max = HEADER_BYTES + payload_bytes_max;
     if length > max {
-        return Err(Malformed::TooLong { bytes: length, max });
+        let refused = Malformed::TooLong { bytes: length, max };
+        let is_possible = length <= HEADER_BYTES + PAYLOAD_BYTES_HIGHEST;
+        return match incoming.get(LENGTH_BYTES).copied() {
+            None | Some(1 | 2) if is_possible && incoming.len() < LENGTH_BYTES + NAME_BYTES => Ok(None),
+            Some(kind @ (1 | 2)) if is_possible => {
+                let is_call = kind == 1;
+                incoming.advance(LENGTH_BYTES + 1);
+                let id = incoming.get_u64_le();
+                *to_skip = length - NAME_BYTES;
+                skip(incoming, to_skip);
+                Ok(Some(if is_call { Frame::LongCall { id } } else { Frame::LongReply { id } }))
+            }
+            _ => Err(refused),
+        };
     }
     if incoming.len() < LENGTH_BYTES + length {
         return Ok(None);
@@ -155,6 +190,12 @@ pub(crate) fn take(incoming: &mut BytesMut, payload_bytes_max: usize) -> Result<
     let mut rest = incoming.split_to(length).freeze();
     let kind = rest.try_get_u8().map_err(|_| Malformed::UnknownKind(0))?;
     read(kind, rest).map(Some)
+}
+
+fn skip(incoming: &mut BytesMut, to_skip: &mut usize) {
+    let here = incoming.len().min(*to_skip);
+    incoming.advance(here);
+    *to_skip -= here;
 }
 
 /// How many bytes the frame at the front of `incoming` still lacks, if known.
@@ -191,6 +232,7 @@ fn read(kind: u8, mut rest: Bytes) -> Result<Frame, Malformed> {
             reason: match rest.try_get_u8().map_err(too_short)? {
                 1 => Reason::Overloaded,
                 2 => Reason::Unread,
+                3 => Reason::TooLong,
                 other => return Err(Malformed::UnknownReason(other)),
             },
         },

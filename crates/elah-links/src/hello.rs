@@ -107,7 +107,7 @@ pub(crate) async fn exchange(stream: &mut impl Stream, own: &Identity) -> Result
     stream.flush().await.map_err(Unaccepted::Lost)?;
     let mut received = BytesMut::new();
     let first = loop {
-        if let Some(frame) = frame::take(&mut received, HELLO_BYTES_MAX).map_err(Unaccepted::Malformed)? {
+        if let Some(frame) = frame::take(&mut received, &mut 0, HELLO_BYTES_MAX).map_err(Unaccepted::Malformed)? {
             break frame;
         }
         if stream.read_buf(&mut received).await.map_err(Unaccepted::Lost)? == 0 {

@@ -262,6 +262,10 @@ impl End for Served<'_> {
                 }
                 Ok(())
             }
+            Frame::LongCall { id } => {
+                self.connection.outbox.append(|bytes| frame::failure(bytes, id, Reason::TooLong));
+                Ok(())
+            }
             _ => Err(Malformed::WrongDirection),
         }
     }

@@ -71,6 +71,8 @@ pub enum Fate {
     Lost(String),
     /// The other worker does not reply.
     Failed(Reason),
+    /// The reply is longer than this worker allows.
+    LongReply,
 }
 
 /// The received replies, and whether more were expected.
@@ -285,10 +287,10 @@ impl Outgoing {
         Ok(())
     }
 
-    fn failed(&self, link: &Rc<Link>, id: WaitId, reason: Reason) {
+    fn failed(&self, link: &Rc<Link>, id: WaitId, fate: Fate) {
         let mut calls = self.calls.borrow_mut();
         if let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Pending && Rc::ptr_eq(&call.link, link)) {
-            self.settle(id, call, Fate::Failed(reason));
+            self.settle(id, call, fate);
         }
     }
 
@@ -322,7 +324,11 @@ impl End for Served<'_> {
         match frame {
             Frame::Reply { id, items, payload } => self.outgoing.replied(self.link, id, items, payload),
             Frame::Failure { id, reason } => {
-                self.outgoing.failed(self.link, id, reason);
+                self.outgoing.failed(self.link, id, Fate::Failed(reason));
+                Ok(())
+            }
+            Frame::LongReply { id } => {
+                self.outgoing.failed(self.link, id, Fate::LongReply);
                 Ok(())
             }
             _ => Err(Malformed::WrongDirection),

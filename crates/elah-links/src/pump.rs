@@ -77,13 +77,16 @@ struct Pump<'a, E: End, S: Stream, const FLUSHES: bool> {
     outgoing: Vec<u8>,
     written: usize,
     incoming: BytesMut,
+    /// Bytes of a frame that is too long and has not arrived in whole.
+    to_skip: usize,
     /// `None` after the other end has said hello.
     until_hello: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'a, E: End, S: Stream, const FLUSHES: bool> Pump<'a, E, S, FLUSHES> {
     fn new(end: &'a E, stream: S, payload_bytes_max: usize) -> Self {
-        Pump { end, stream, payload_bytes_max, outgoing: Vec::new(), written: 0, incoming: BytesMut::new(), until_hello: None }
+        let (outgoing, incoming) = (Vec::new(), BytesMut::new());
+        Pump { end, stream, payload_bytes_max, outgoing, written: 0, incoming, to_skip: 0, until_hello: None }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
@@ -147,7 +150,7 @@ impl<'a, E: End, S: Stream, const FLUSHES: bool> Pump<'a, E, S, FLUSHES> {
     }
 
     fn deliver(&mut self) -> Result<(), Malformed> {
-        while let Some(frame) = frame::take(&mut self.incoming, self.payload_bytes_max)? {
+        while let Some(frame) = frame::take(&mut self.incoming, &mut self.to_skip, self.payload_bytes_max)? {
             match (frame, self.until_hello.is_some()) {
                 (Frame::Hello { version, .. }, true) if frame::is_understood(version) => {
                     self.until_hello = None;

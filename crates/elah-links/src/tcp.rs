@@ -70,6 +70,7 @@ pub(crate) fn prepared(stream: TcpStream) -> io::Result<TcpStream> {
 pub(crate) fn is_of_same_user(stream: &TcpStream, owner: u32) -> Result<(), String> {
     let (local, peer) = match (stream.local_addr(), stream.peer_addr()) {
         (Ok(local), Ok(peer)) if local.ip().is_loopback() && peer.ip().is_loopback() => (local, peer),
+        (Err(cause), _) | (_, Err(cause)) => return Err(cause.to_string()),
         _ => return Err("it is not on loopback, and this worker has no certificate".to_owned()),
     };
     let path = if peer.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };

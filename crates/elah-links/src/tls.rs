@@ -38,7 +38,10 @@ pub(crate) struct Certificates {
     files: TlsFiles,
     node: DnsName<'static>,
     current: RefCell<Rc<Loaded>>,
-    stamps: Cell<[Option<Stamp>; 3]>,
+    /// Of the files that are in use.
+    stamps: Cell<Stamps>,
+    /// Files that cannot be used, and the reported cause.
+    refused: RefCell<Option<(Stamps, String)>>,
     looked_at: Cell<Instant>,
     expiry_reported_at: Cell<Option<Instant>>,
 }
@@ -52,6 +55,7 @@ struct Loaded {
 
 /// What tells one version of a file from another.
 type Stamp = (u64, u64, u64, i64, i64, i64);
+type Stamps = [Option<Stamp>; 3];
 
 /// The certificate of the other end, which an authority of the cluster has signed.
 pub(crate) struct PeerCertificate(CertificateDer<'static>);
@@ -76,23 +80,31 @@ impl Certificates {
             node,
             current: RefCell::new(Rc::new(loaded)),
             stamps: Cell::new(stamps),
+            refused: RefCell::new(None),
             looked_at: Cell::new(Instant::now()),
             expiry_reported_at: Cell::new(None),
         })
     }
 
-    /// Reads the files again if they have changed. Broken ones are reported once, and the old certificate stays in use.
+    /// Reads the files again if they have changed. What cannot be used is reported once, and the old certificate stays in use. It is read
+    /// again at each look: the clock of the authority may be ahead, or the read may have failed for lack of descriptors.
     pub(crate) fn refresh(&self, report: &mut dyn FnMut(String)) {
         if self.looked_at.get().elapsed() >= LOOK_INTERVAL {
             self.looked_at.set(Instant::now());
             let stamps = stamps(&self.files);
-            if self.stamps.replace(stamps) != stamps {
+            if self.stamps.get() != stamps {
                 match Loaded::read(&self.files, &self.node) {
                     Ok(loaded) => {
                         *self.current.borrow_mut() = Rc::new(loaded);
+                        self.stamps.set(stamps);
                         self.expiry_reported_at.set(None);
                     }
-                    Err(cause) => report(format!("The new certificate is not used, and the old one stays: {cause}.")),
+                    Err(cause) => {
+                        let sentence = format!("The new certificate is not used, and the old one stays: {cause}.");
+                        if self.refused.replace(Some((stamps, cause.clone()))) != Some((stamps, cause)) {
+                            report(sentence);
+                        }
+                    }
                 }
             }
         }
@@ -219,7 +231,7 @@ fn in_file(path: &Path, cause: &str) -> String {
     format!("{}: {cause}", path.display())
 }
 
-fn stamps(files: &TlsFiles) -> [Option<Stamp>; 3] {
+fn stamps(files: &TlsFiles) -> Stamps {
     [&files.certificate, &files.key, &files.authority].map(|path| {
         let found = std::fs::metadata(path).ok()?;
         Some((found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec(), found.ctime_nsec()))

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::Options;
-use super::claim::{Claim, claim_key, stored_epoch, stored_takeovers, takeovers_key};
+use super::claim::{Claim, claim_key, shards_key, stored_epoch, stored_shards, stored_takeovers, takeovers_key};
 use super::env::{self, Env, Snapshot, Tree};
 use super::error::Error;
 use super::fork::ForkMark;
@@ -22,7 +22,7 @@ use super::layout::{FullKey, TableId, Value, decode_count};
 use super::merge::{Keys, Merge, Pending};
 use super::queue::{Job, Queue};
 use super::range::{Entry, Range, walk};
-use super::session::{folded_generation, live};
+use super::session::{file_identity, folded_generation, live};
 use super::table::TableName;
 use health::Health;
 use place::Place;
@@ -88,6 +88,15 @@ impl Engine {
         match self.env.clone().static_read_txn().map_err(Error::from) {
             Err(Error::TooManyReaders { .. }) if self.env.clear_stale_readers()? > 0 => Ok(self.env.clone().static_read_txn()?),
             snapshot => snapshot,
+        }
+    }
+
+    /// `OtherShards` if the entities of the store are divided into another number of shards.
+    pub(super) fn check_shards(&self, asked: u32) -> Result<(), Error> {
+        let snapshot = self.snapshot()?;
+        match self.tree.get(&snapshot, shards_key())?.map(stored_shards).transpose()? {
+            Some(stored) if stored != asked => Err(Error::OtherShards { stored, asked }),
+            _ => Ok(()),
         }
     }
 
@@ -229,7 +238,7 @@ impl Engine {
         };
         if journal.is_none() {
             self.place.check()?;
-            *journal = Some(Journal::create(&self.dir)?);
+            *journal = Some(Journal::create(&self.dir, file_identity(self.tree, &*self.snapshot()?)?)?);
             self.start_writer()?;
         }
         let Some(journal) = journal.as_mut() else { return Ok(None) };

@@ -175,12 +175,36 @@ fn open_checked(dir: &Path, bytes_max: u64, pages_max: u64, access: Access) -> R
     let file = File::open(dir.join(DATA_FILE)).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
     check::check_metas(&file).map_err(|fault| faulty(dir, fault))?;
     let env = open_env(dir, bytes_max, access)?;
+    let mut seen = None;
     loop {
-        let snapshot = env.read_txn()?;
-        if let Some(checked) = check::check_pages(&file, snapshot.id() as u64, pages_max).map_err(|fault| faulty(dir, fault))? {
+        let snapshot = env.read_txn().map_err(|error| unread(dir, error))?;
+        let transaction = snapshot.id();
+        if let Some(checked) = check::check_pages(&file, transaction as u64, pages_max).map_err(|fault| faulty(dir, fault))? {
             drop(snapshot);
             return Ok((env, checked));
         }
+        // Others have committed meanwhile, if there is a later transaction now. Without one, the lock file tells of another file.
+        if seen.replace(transaction) == Some(transaction) {
+            return Err(Error::cannot_open(
+                dir,
+                "another process still has a former data.mdb open, which was removed or replaced; stop every process that uses the store",
+            ));
+        }
+    }
+}
+
+/// Of the first reader of an opening, which LMDB marks as alive by a lock of the byte that has the number of its process.
+fn unread(dir: &Path, error: heed::Error) -> Error {
+    match error {
+        heed::Error::Io(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::PermissionDenied) => {
+            let id = std::process::id();
+            let why = format!(
+                "a process with the ID {id}, which is also this one's, has it open in another container; \
+                 use it from within that container, or share its process IDs (docker run --pid container:NAME)"
+            );
+            Error::cannot_open(dir, why)
+        }
+        other => other.into(),
     }
 }
 
@@ -260,6 +284,10 @@ fn allocate_lock_file(dir: &Path) -> io::Result<()> {
     }
     let draft = dir.join(format!("lock.mdb.{}", std::process::id()));
     let mut file = File::create(&draft)?;
+    // Root may be the first who opens a store of another user.
+    if let Ok(data) = fs::metadata(dir.join(DATA_FILE)) {
+        let _ = fchown(&file, Some(data.uid()), Some(data.gid()));
+    }
     let linked = write_zeros(&mut file, LOCK_FILE_BYTES).and_then(|()| match fs::hard_link(&draft, &path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

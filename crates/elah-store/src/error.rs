@@ -75,7 +75,7 @@ impl fmt::Display for Error {
             }
             Error::Replaced => f.write_str(
                 "The folder of the store was removed or replaced: its data.mdb is not the file that this process has opened. The store \
-                 accepts no writes until that file is back in its place, or the store is closed and opened again.",
+                 accepts no writes until that file is back in its place, or every process has closed the store, which can then be opened again.",
             ),
             Error::Overloaded { waiting, bytes } => {
                 write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")
@@ -102,8 +102,8 @@ impl fmt::Display for Error {
             Error::Damaged { path, why } => {
                 write!(
                     f,
-                    "The store in {} cannot be opened, since its data.mdb is damaged: {why}. Put a copy in its place, or remove it to begin \
-                     a new store.",
+                    "The store in {} cannot be opened, since its data.mdb is damaged: {why}. Stop every process that uses \
+                     the store, then put a copy in its place, or remove it to begin a new store.",
                     path.display()
                 )
             }

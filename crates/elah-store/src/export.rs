@@ -14,7 +14,7 @@ use super::in_use::InUse;
 use super::journal;
 use super::layout::{Kind, TABLES, TableId, Value, decode_count, table_row};
 use super::range::walk;
-use super::session::folded_generation;
+use super::session::{file_identity, folded_generation};
 
 /// An entry of a table: its key, its value, and when it expires, in milliseconds since 1970.
 pub type Row = (Vec<u8>, Vec<u8>, Option<u64>);
@@ -140,7 +140,7 @@ fn read_head(dir: &Path, env: &Env, tree: Tree) -> Result<Head, Error> {
     }
     tables.sort_by_key(|table| table.id);
     for (id, key) in sums.keys() {
-        let Some(counter) = tables.iter_mut().find(|table| table.id == *id) else { continue };
+        let Some(counter) = tables.iter_mut().find(|table| table.is_counter && table.id == *id) else { continue };
         let stored = [&id.0.to_be_bytes(), key.as_slice()].concat();
         counter.entries += u64::from(tree.get(&pin, &stored)?.is_none());
     }
@@ -150,10 +150,11 @@ fn read_head(dir: &Path, env: &Env, tree: Tree) -> Result<Head, Error> {
 /// What the journals of killed processes add to the counts.
 fn unfolded(dir: &Path, tree: Tree, pin: &env::Snapshot) -> Result<Sums, Error> {
     let cannot = |error| env::refusal(dir, heed::Error::Io(error));
+    let data_file = file_identity(tree, pin)?;
     let mut sums = Sums::new();
     for name in journal::names(dir).map_err(cannot)? {
         let content = fs::read(dir.join(&name)).map_err(cannot)?;
-        for sum in journal::sums_beyond(&content, folded_generation(tree, pin, &name)?) {
+        for sum in journal::sums_beyond(&content, data_file, folded_generation(tree, pin, &name)?) {
             let total = sums.entry((sum.table, sum.key.to_vec())).or_insert(0);
             *total = total.saturating_add(sum.total);
         }

@@ -7,11 +7,14 @@
 #[cfg(test)]
 mod tests;
 
+use std::hash::{BuildHasher, RandomState};
+
+use elah_clock::Clock;
 use heed::types::Bytes;
 use heed::{RwTxn, WithoutTls};
 
 use super::error::Error;
-use super::layout::{FORMAT_KEY, VERSION_KEY};
+use super::layout::{FORMAT_KEY, IDENTITY_KEY, VERSION_KEY};
 
 type Env = heed::Env<WithoutTls>;
 type Tree = heed::Database<'static, Bytes, Bytes>;
@@ -66,10 +69,12 @@ impl Formats {
         })
     }
 
-    /// Gives a new file the current format.
+    /// Gives a new file the current format, and its identity.
     pub(super) fn begin(self, env: &Env, tree: Tree) -> Result<(), Error> {
         let mut txn = env.write_txn()?;
         self.put(tree, &mut txn)?;
+        let identity = RandomState::new().hash_one((std::process::id(), Clock::System.now_ms()));
+        tree.get_or_put(&mut txn, IDENTITY_KEY, &identity.to_le_bytes())?;
         Ok(txn.commit()?)
     }
 

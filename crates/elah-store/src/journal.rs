@@ -3,7 +3,8 @@
 //! Each process has a journal, locked while it lives. An increment is a store into mapped memory, which the kernel keeps if the
 //! process is killed. The writer regularly adds the sums to the counters ("folds" them) and records their generation in the same
 //! LMDB transaction. So each increment counts exactly once, whenever the process dies. The journal of a dead process has no lock;
-//! the next process that finds it folds the rest.
+//! the next process that finds it folds the rest. A journal names counters by their IDs, which mean something in its own data file only:
+//! one of another file is set aside.
 
 mod recovery;
 mod segment;
@@ -29,6 +30,8 @@ use segment::{SEGMENT_BYTES, Segment};
 const SUFFIX: &str = ".journal";
 /// The suffix of an unfinished journal. Without a lock it was abandoned, or is about to be locked.
 const DRAFT_SUFFIX: &str = ".journal-draft";
+/// The suffix of a journal whose data file was removed or replaced: for people, who may put that file back.
+const ASIDE_SUFFIX: &str = ".journal-set-aside";
 
 /// The journal of this process.
 #[derive(Debug)]
@@ -69,10 +72,10 @@ impl Sealed {
 }
 
 impl Journal {
-    /// Creates a journal in `dir`.
-    pub(super) fn create(dir: &Path) -> Result<Self, Error> {
+    /// Creates a journal in `dir`, for counters of the data file with this identity.
+    pub(super) fn create(dir: &Path, data_file: u64) -> Result<Self, Error> {
         loop {
-            match Self::try_create(dir) {
+            match Self::try_create(dir, data_file) {
                 // Another process took the draft for that of a dead one, just before it was locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && dir.exists() => {}
                 Err(error) if means_no_room(&error) => {
@@ -85,22 +88,22 @@ impl Journal {
     }
 
     /// The journal gets its final name when it is locked and complete.
-    fn try_create(dir: &Path) -> io::Result<Self> {
+    fn try_create(dir: &Path, data_file: u64) -> io::Result<Self> {
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let name = format!("counters-{}-{nanos}{SUFFIX}", std::process::id());
         let path = dir.join(&name);
         let draft = path.with_extension(&DRAFT_SUFFIX[1..]);
-        let made = Self::draft(&draft).and_then(|made| fs::rename(&draft, &path).map(|()| made));
+        let made = Self::draft(&draft, data_file).and_then(|made| fs::rename(&draft, &path).map(|()| made));
         let (file, active, spare) = made.inspect_err(|_| drop(fs::remove_file(&draft)))?;
         Ok(Journal { path, name, _file: file, hasher: DefaultHashBuilder::default(), active, sealed: None, spare: Some(spare) })
     }
 
-    fn draft(path: &Path) -> io::Result<(File, Segment, Segment)> {
+    fn draft(path: &Path, data_file: u64) -> io::Result<(File, Segment, Segment)> {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         file.lock()?;
         write_zeros(&mut file, 2 * SEGMENT_BYTES)?;
-        let active = Segment::new(map(&file, 0)?, 1);
-        let spare = Segment::new(map(&file, SEGMENT_BYTES)?, 0);
+        let active = Segment::new(map(&file, 0)?, 1, data_file);
+        let spare = Segment::new(map(&file, SEGMENT_BYTES)?, 0, data_file);
         Ok((file, active, spare))
     }
 

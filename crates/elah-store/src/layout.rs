@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | 0, 0 | `format` | see [`format`](super::format) |
 //! | 0, 0 | `version` | the version of Elah that has given the file its format |
+//! | 0, 0 | `identity` | a random number, by which a journal names the file; absent in the first files of format 1 |
 //! | 0, 1 | kind, name | table id, number of entries |
 //! | 0, 2 | file name of a journal | the last generation that has been folded in |
 //! | 0, 3 | time of expiry (big endian), table id, key | nothing |
@@ -18,6 +19,7 @@ use super::error::Error;
 
 pub(super) const FORMAT_KEY: &[u8] = b"\0\0format";
 pub(super) const VERSION_KEY: &[u8] = b"\0\0version";
+pub(super) const IDENTITY_KEY: &[u8] = b"\0\0identity";
 pub(super) const TABLES: [u8; 2] = [0, 1];
 pub(super) const JOURNALS: [u8; 2] = [0, 2];
 pub(super) const EXPIRIES: [u8; 2] = [0, 3];

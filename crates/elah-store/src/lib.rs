@@ -146,9 +146,14 @@ impl Store {
     /// Keeps the store's lock for a transaction that has lost often. `done` gets a reservation with which to begin it.
     pub fn reserve(&self, done: impl FnOnce(Result<Reservation, Error>) + Send + 'static) {
         match self.handle.with(|engine| Ok(Arc::clone(engine))) {
-            Ok(engine) => Reservation::request(engine, Arc::clone(&self.handle), done),
+            Ok(engine) => Reservation::request(&engine, Arc::clone(&self.handle), done),
             Err(error) => done(Err(error)),
         }
+    }
+
+    /// `OtherShards` if the entities of the store are divided into another number of shards.
+    pub fn check_shards(&self, asked: u32) -> Result<(), Error> {
+        self.handle.with(|engine| engine.check_shards(asked))
     }
 
     /// Removes expired entries; `done` gets their number. The writer does so by itself, too.

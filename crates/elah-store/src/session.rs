@@ -8,7 +8,9 @@ use heed::RwTxn;
 
 use super::env::{self, Env, Tree};
 use super::error::{Error, means_no_room};
-use super::layout::{EXPIRIES, FORMAT_KEY, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
+use super::layout::{
+    EXPIRIES, FORMAT_KEY, FullKey, IDENTITY_KEY, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key,
+};
 use super::range::walk;
 use super::room::Room;
 use super::table::Registry;
@@ -191,6 +193,11 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
+    /// Whether the file has a counter with this ID.
+    pub(super) fn has_counter(&self, id: TableId) -> bool {
+        self.registry.has_counter(id)
+    }
+
     /// The last generation of the journal that has been folded.
     pub(super) fn folded_generation(&self, journal: &str) -> Result<u64, Error> {
         folded_generation(self.tree, &self.txn, journal)
@@ -264,6 +271,14 @@ pub(super) fn live(kind: Kind, stored: &[u8], now_ms: u64) -> Result<Option<&[u8
 }
 
 pub(super) fn folded_generation(tree: Tree, txn: &heed::RoTxn<'_, heed::AnyTls>, journal: &str) -> Result<u64, Error> {
-    let stored = tree.get(txn, &journal_key(journal))?;
-    Ok(stored.and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0))
+    number(tree, txn, &journal_key(journal))
+}
+
+/// Tells the file from others that were or will be in its place; its copies have the same.
+pub(super) fn file_identity(tree: Tree, txn: &heed::RoTxn<'_, heed::AnyTls>) -> Result<u64, Error> {
+    number(tree, txn, IDENTITY_KEY)
+}
+
+fn number(tree: Tree, txn: &heed::RoTxn<'_, heed::AnyTls>, key: &[u8]) -> Result<u64, Error> {
+    Ok(tree.get(txn, key)?.and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0))
 }

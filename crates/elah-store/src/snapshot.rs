@@ -17,7 +17,7 @@ use super::env::{self, Env, Tree};
 use super::error::Error;
 use super::in_use::InUse;
 use super::journal;
-use super::session::folded_generation;
+use super::session::{file_identity, folded_generation};
 
 /// Processes that open and close the store meanwhile make a snapshot begin anew; more often than this they do not.
 const ATTEMPTS_MAX: usize = 100;
@@ -139,13 +139,14 @@ fn contents(dir: &Path) -> io::Result<Journals> {
 
 /// Those with increments that the store lacks. `None` if that cannot be told of one: its file is gone, and so may be the record of its folding.
 fn unfolded(dir: &Path, tree: Tree, pin: &env::Snapshot, read: Journals) -> Result<Option<Journals>, Error> {
+    let data_file = file_identity(tree, pin)?;
     let mut unfolded = Vec::new();
     for (name, content) in read {
         let folded = folded_generation(tree, pin, &name)?;
         if folded == 0 && !dir.join(&name).exists() {
             return Ok(None);
         }
-        if journal::reaches_beyond(&content, folded) {
+        if journal::reaches_beyond(&content, data_file, folded) {
             unfolded.push((name, content));
         }
     }

@@ -122,6 +122,10 @@ impl Registry {
         Ok(id)
     }
 
+    pub(super) fn has_counter(&self, id: TableId) -> bool {
+        self.rows.iter().any(|(key, row)| row.id == id && key.get(TABLES.len()) == Some(&Kind::Counter.tag()))
+    }
+
     /// Counts one entry more, or one less.
     pub(super) fn count(&mut self, table: TableId, is_added: bool) {
         if let Some(row) = self.rows.values_mut().find(|row| row.id == table) {

@@ -3,6 +3,7 @@
 pub(crate) mod header_set;
 pub(crate) mod listening_socket;
 pub(crate) mod media_types;
+pub(crate) mod pipe_room;
 pub(crate) mod request;
 pub(crate) mod response_stream;
 pub(crate) mod router;

@@ -109,6 +109,10 @@ impl RubyStore {
         transaction.map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
     }
 
+    fn check_shards(ruby: &Ruby, store: &Self, asked: u32) -> Result<(), Error> {
+        store.store.check_shards(asked).map_err(|error| raised(ruby, &error))
+    }
+
     fn sweep(ruby: &Ruby, store: &Self) -> Result<usize, Error> {
         suspend(ruby, |completer| store.store.sweep(|swept| completer.complete(swept)))?.map_err(|error| raised(ruby, &error))
     }
@@ -212,7 +216,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("compact_native", function!(RubyStore::compact, 1))?;
     class.define_singleton_method("stats_native", function!(snapshot::stats, 1))?;
     class.define_singleton_method("troubles_native", function!(RubyStore::troubles, 1))?;
-    class.define_singleton_method("release_all", function!(elah_store::release_all, 0))?;
+    class.define_singleton_method("release_all", function!(transaction::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;
     class.define_method("values_at", method!(RubyStore::values_at, -1))?;
@@ -222,6 +226,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("now_ms", method!(RubyStore::now_ms, 0))?;
     class.define_method("dir", method!(RubyStore::dir, 0))?;
     class.define_method("close_native", method!(RubyStore::close, 0))?;
+    class.define_method("check_shards", method!(RubyStore::check_shards, 1))?;
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
     clock::init(ruby, class)?;
     snapshot::init(ruby, class)?;

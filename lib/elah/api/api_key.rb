@@ -17,7 +17,10 @@ module Elah
     #
     # @param request [Elah::Request]
     # @return [String, nil] the key of `X-Api-Key: KEY` or `Authorization: Bearer KEY`
-    def self.offered(request) = request.header("x-api-key") || request.header("authorization")&.[](BEARER, 1)
+    def self.offered(request)
+      key = request.header("x-api-key")
+      key.nil? || key.empty? ? request.header("authorization")&.[](BEARER, 1) : key
+    end
 
     # @param key [String]
     # @raise [Elah::OptionError] when it is empty, as from an unset variable: an empty header would match it

@@ -2,7 +2,7 @@
 
 # The parts of an endpoint that are fixed before its first request.
 module Elah
-  class API
+  module Framework
     # The settings of one endpoint, in the form in which requests use them.
     class Blueprint
       # @return [Route]

@@ -1,27 +1,52 @@
 # frozen_string_literal: true
 
-# The choice between endpoints that share a verb and a path and differ in their version.
+# The choice between endpoints that differ in their version, where the path does not have it.
 module Elah
-  class API
-    # Tries its endpoints in the order of their definition.
+  module Framework
+    # The endpoints of one route. Tries them in the order of their definition, then the less specific routes of the path: those of another version
+    # may have another pattern.
     class Candidates
+      # @return [Array<Class>] of {Endpoint}
+      attr_reader :endpoints
+
       # @param endpoints [Array<Class>] of {Endpoint}
+      # @param router [Elah::Router]
+      # @param targets [Array<#handle>] by route id
       # @param not_found [NotFound]
-      def initialize(endpoints, not_found)
+      def initialize(endpoints, router, targets, not_found)
         @endpoints = endpoints
+        @router = router
+        @targets = targets
         @not_found = not_found
       end
-
-      # @return [Class]
-      def last_endpoint = @endpoints.last
 
       # Responds with the first endpoint that serves the version. If there is none, the last one refuses the request; a single endpoint leaves the
       # path to other apps.
       def handle(request)
-        chosen = @endpoints.find { |endpoint| endpoint.serves?(request) }
+        chosen = serving(request) || reroute(request, excluded = [request.route])
         return chosen.handle(request) if chosen
 
-        @endpoints.size > 1 ? last_endpoint.handle(request) : @not_found.send_not_found(request)
+        refusing = excluded.flat_map { |id| @targets[id].endpoints }
+        refusing.size > 1 ? refusing.max_by(&:position).handle(request) : @not_found.send_not_found(request)
+      end
+
+      # @return [Class, nil]
+      def serving(request) = @endpoints.find { |endpoint| endpoint.serves?(request) }
+
+      private
+
+      # @param excluded [Array<Integer>] IDs of the routes that refuse the request, to which the others are added
+      # @return [#handle, nil]
+      def reroute(request, excluded)
+        while (found = @router.match(request.request_method, request.path, excluded))&.first
+          target = @targets[found.first]
+          target = target.serving(request) if target.is_a?(Candidates)
+          if target
+            request.reroute(found, excluded)
+            return target
+          end
+          excluded << found.first
+        end
       end
     end
   end

@@ -2,7 +2,7 @@
 
 # The compiler of an API: it turns definitions, with the settings of all surrounding scopes, into routes and endpoints at boot.
 module Elah
-  class API
+  module Framework
     # Compiles one API and the APIs that it mounts.
     class Compiler
       Entry = Struct.new(:verb, :pattern, :requirements, :target, keyword_init: true)
@@ -48,7 +48,7 @@ module Elah
         if mount.app.respond_to?(:captured_layers)
           layer = Layer.new
           layer.stacked[:mount_path] << path unless path == "/"
-          compile(mount.app, layers + [layer], parameters + Settings.new(layers).parameters)
+          compile(mount.app, layers + [layer], parameters + Settings.new(mount.layers).parameters)
         else
           settings = Settings.new(layers)
           versions_in_path(settings).each do |version|
@@ -90,15 +90,19 @@ module Elah
         verbs = @entries.group_by { |entry| Path.shape(entry.pattern) }
                         .transform_values { |entries| entries.map(&:verb).uniq }
         @entries.each { |entry| entry.target.verbs = ["OPTIONS", *verbs[Path.shape(entry.pattern)]] }
-        groups = @entries.group_by { |entry| [entry.verb, Path.shape(entry.pattern), entry.requirements.values] }
-        groups.each_value do |entries|
+        @entries.group_by { |entry| place_in_router(entry) }.each_value { |entries| warn_of_duplicates(entries) }
+        @entries.group_by { |entry| [entry.verb, entry.pattern, entry.requirements] }.each_value do |entries|
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
-          warn_of_duplicates(entries)
-          target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
-          entries.drop(1).each { |entry| rename_captures(entries.first, entry) }
+          target = versioned ? Candidates.new(endpoints, router, targets, @not_found) : endpoints.first
           add_route(router, entries.first, register(targets, target))
         end
+      end
+
+      # Equal for entries of which the router always finds the first: the names of their parameters may differ.
+      def place_in_router(entry)
+        names = Path.names(entry.pattern)
+        [entry.verb, Path.shape(entry.pattern), entry.requirements.transform_keys { |name| names.index(name.to_s) }]
       end
 
       def warn_of_duplicates(entries)
@@ -112,12 +116,6 @@ module Elah
       end
 
       def place(route) = route.source_location ? route.source_location.join(":") : "one without a block in #{route.api}"
-
-      # The route uses the parameter names of the first endpoint.
-      def rename_captures(first, entry)
-        names = Path.names(first.pattern).zip(Path.names(entry.pattern)).to_h
-        RenamedCaptures.apply(entry.target, names) if names.any? { |found, wanted| found != wanted }
-      end
 
       def add_route(router, entry, id)
         router.add(entry.verb, entry.pattern, id, entry.requirements)
@@ -137,7 +135,7 @@ module Elah
         Route.new(
           request_method: verb, path: path, own_path: raw, version: version_of(settings),
           namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
-          requirements: requirements(definition, settings), params: in_path.merge(documentation(definition, parameters)),
+          requirements: requirements(definition, settings, Path.names(path)), params: in_path.merge(documentation(definition, parameters)),
           options: definition.description.merge(definition.options), settings: definition.route_settings,
           api: definition.api, gate: settings[:gate], source_location: definition.block&.source_location
         )
@@ -160,9 +158,10 @@ module Elah
         options[:raw] ? below : below + Path.suffix(settings, path_versioned, Path.bare?(raw, settings))
       end
 
-      def requirements(definition, settings)
-        settings.stack(:namespaces).map { |namespace| namespace.options[:requirements] || {} }
-                .push(definition.options[:requirements] || {}).reduce({}, :merge)
+      # A namespace may have requirements for parameters that only some of its paths have.
+      def requirements(definition, settings, names)
+        of_namespaces = settings.stack(:namespaces).map { |namespace| namespace.options[:requirements] || {} }.reduce({}, :merge)
+        of_namespaces.select { |name, _| names.include?(name.to_s) }.merge(definition.options[:requirements] || {})
       end
 
       # @return [String, Array<String>, nil] the version that the route reports

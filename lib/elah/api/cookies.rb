@@ -4,7 +4,7 @@
 require_relative "standard_library"
 
 module Elah
-  class API
+  module Framework
     # Cookies by name. Assigned cookies are sent.
     class Cookies
       include Enumerable

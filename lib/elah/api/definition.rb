@@ -2,7 +2,7 @@
 
 # The records of a class body for the compiler: one per endpoint and per mounted app.
 module Elah
-  class API
+  module Framework
     # A defined endpoint.
     #
     # verbs: upper-case methods, or ["*"] · paths: raw paths · options: the Hash given to the verb · block: the handler ·

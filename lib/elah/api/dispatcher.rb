@@ -2,7 +2,7 @@
 
 # The dispatcher: finds the endpoint of a request.
 module Elah
-  class API
+  module Framework
     # A compiled API.
     class Dispatcher
       # @return [Elah::Router]
@@ -22,11 +22,11 @@ module Elah
       end
 
       # @return [Array<Integer>] IDs of the routes whose handlers read the body in pieces: `stream_body: true`
-      def streamed_routes = endpoints.select { |_, endpoint| endpoint.route.options[:stream_body] }.map(&:first)
+      def streamed_routes = endpoints.select { |_, endpoint| endpoint.route.options[:stream_body] }.map(&:first).uniq
 
       # @return [Hash{Gate=>Array<Integer>}] IDs of the routes that each gate limits
       def gates
-        bounded = endpoints.select { |_, endpoint| endpoint.route.gate }
+        bounded = endpoints.select { |_, endpoint| endpoint.route.gate }.uniq(&:first)
         bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
@@ -37,7 +37,7 @@ module Elah
       # @return [String, nil] the path of its route, such as "/links/:code"; nil when no route of this API matches
       def route_of(request)
         target = @targets[request.route] if request.route
-        target.last_endpoint.route.origin if target.respond_to?(:last_endpoint)
+        target.endpoints.last.route.origin if target.respond_to?(:endpoints)
       end
 
       # Responds to a native request.
@@ -65,14 +65,14 @@ module Elah
 
       private
 
-      # IDs of routes with their endpoints; of several versions the last.
+      # IDs of routes, each with an endpoint: one pair per version.
       def endpoints
-        ids = @targets.each_index.select { |id| @targets[id].respond_to?(:last_endpoint) }
-        ids.map { |id| [id, @targets[id].last_endpoint] }
+        ids = @targets.each_index.select { |id| @targets[id].respond_to?(:endpoints) }
+        ids.flat_map { |id| @targets[id].endpoints.map { |endpoint| [id, endpoint] } }
       end
 
       def routed(request, found)
-        request.route, request.route_params = found
+        request.reroute(found)
         @targets[request.route].handle(request)
       end
 
@@ -84,13 +84,13 @@ module Elah
 
       # The endpoint that responds to the path's other verbs: the last one defined there.
       def neighbor(path, verbs)
-        verbs.filter_map { |verb| @router.match(verb, path)&.first }.map { |id| @targets[id].last_endpoint }
+        verbs.filter_map { |verb| @router.match(verb, path)&.first }.flat_map { |id| @targets[id].endpoints }
              .max_by(&:position)
       end
 
       def without_cascade(response)
-        response[1].delete_if { |name, _| name.casecmp?("x-cascade") }
-        response
+        status, headers, body = response
+        [status, headers.reject { |name, _| name.casecmp?("x-cascade") }, body]
       end
     end
   end

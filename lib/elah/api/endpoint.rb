@@ -11,7 +11,7 @@ require_relative "endpoint/finishing"
 require_relative "cookies"
 
 module Elah
-  class API
+  module Framework
     # `self` in handlers, hooks, helpers and rescue blocks. Methods that begin with an underscore belong to the framework. It has no `initialize`,
     # because Ruby would enter its interpreter again for it.
     class Endpoint
@@ -61,7 +61,7 @@ module Elah
         end
 
         # @api private
-        def last_endpoint = self
+        def endpoints = [self]
       end
 
       # @return [Elah::Request, RackRequest]

@@ -2,14 +2,14 @@
 
 # The generated code of an endpoint: a class whose `_call` has only the steps that its route needs.
 module Elah
-  class API
+  module Framework
     # Creates the class of one endpoint.
     class EndpointClass
       BODY_VERBS = %w[POST PUT PATCH DELETE *].freeze
       STATUSES = { "GET" => 200, "HEAD" => 200, "PUT" => 200, "PATCH" => 200, "OPTIONS" => 200, "POST" => 201 }.freeze
       WRITERS = {
         Formats::JSON_TEXT => "::Elah::JSON.generate(result)",
-        Formats::TEXT => "::String === result ? result : ::Elah::API::Formats::TEXT.call(result, nil)"
+        Formats::TEXT => "::String === result ? result : ::Elah::Framework::Formats::TEXT.call(result, nil)"
       }.freeze
       private_constant :BODY_VERBS, :STATUSES, :WRITERS
 
@@ -33,7 +33,7 @@ module Elah
         @blueprint.helpers.each { |helper| endpoint.include(helper) }
         set_constants(endpoint)
         define_blocks(endpoint)
-        endpoint.prepend(WholeCaptures) if WholeCaptures.needed_by?(@blueprint.route)
+        endpoint.prepend(WholeCaptures.new(@blueprint.route)) if WholeCaptures.needed_by?(@blueprint.route)
         endpoint.prepend(UnanchoredCaptures) if UnanchoredCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint.place_variables
@@ -118,16 +118,29 @@ module Elah
 
       def around(version_of, steps)
         finally = event("filters(:finally)", hook_calls(:finally))
-        guarded = finally ? "begin\n#{steps}\nensure\n_run_finally unless @_finally_later\nend" : steps
         <<~RUBY
           #{preparation(version_of)}
-          #{guarded}
-          rescue ::Elah::API::Halt => e
+          #{finally ? with_finally(steps) : steps}
+          rescue ::Elah::Framework::Halt => e
             _respond_with_halt(e)
           rescue ::UncaughtThrowError => e
             _rescue_throw(e)
           rescue ::Exception => e
             _rescue(e)
+        RUBY
+      end
+
+      # The hooks may read the status.
+      def with_finally(steps)
+        <<~RUBY
+          begin
+            #{steps}
+          rescue ::Elah::Framework::Halt => e
+            @status = e.status
+            raise
+          ensure
+            _run_finally unless @_finally_later
+          end
         RUBY
       end
 
@@ -183,7 +196,7 @@ module Elah
         validators = @blueprint.validators
         in_path = Path.names(@blueprint.route.path)
         validators.any? && !BODY_VERBS.include?(@verb) && %i[before before_validation].none? { |hook| @blueprint.hooks?(hook) } &&
-          validators.all? { |validator| validator.idle_without_names? && (validator.names & in_path).empty? }
+          validators.all? { |validator| validator._idle_without_names? && (validator._names & in_path).empty? }
       end
 
       def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), plain_response]

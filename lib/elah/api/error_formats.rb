@@ -4,7 +4,7 @@
 require_relative "standard_library"
 
 module Elah
-  class API
+  module Framework
     # Writers of errors. `call` accepts message (String, Hash or exception), backtrace, options, env and the exception.
     module ErrorFormats
       # `{"error": message}`, or the Hash itself.
@@ -77,7 +77,7 @@ module Elah
         # @param errors [Exceptions::ValidationErrors, nil]
         # @return [String]
         def self.call(message, status, code, request_id, errors = nil)
-          given = message.is_a?(Hash) ? message.transform_keys(&:to_sym) : { detail: message.to_s }
+          given = message.is_a?(Hash) ? message.transform_keys { |key| key.to_s.to_sym } : { detail: message.to_s }
           document = {
             type: given.fetch(:type, "about:blank"), title: given.fetch(:title) { Statuses.phrase(status) },
             status: status, detail: detail(given), code: (given[:code] || code || Statuses.code(status)).to_s,

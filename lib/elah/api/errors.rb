@@ -7,40 +7,6 @@ module Elah
     # The definition of an API is contradictory. Raised at boot only.
     class DefinitionError < Error; end
 
-    # Errors of the server while a request is read or its response is sent: no `rescue_from :all` rescues them.
-    PASSING = [BadRequest, Cancelled, ClientGone, DeadlineExceeded].freeze
-
-    # Ends a handler with a response. Raised by `error!`. It is not a StandardError, so that no `rescue => e` of a handler rescues it.
-    class Halt < Exception # rubocop:disable Lint/InheritException
-      # @return [String, Hash{Symbol=>Object}] the message
-      attr_reader :body
-
-      # @return [Integer]
-      attr_reader :status
-
-      # @return [Hash{String=>Object}]
-      attr_reader :headers
-
-      # @return [String, Symbol, nil] the stable code of a problem document
-      attr_reader :code
-
-      # @api private
-      # @param body [String, Hash] the message
-      # @param status [Integer]
-      # @param headers [Hash]
-      # @param code [String, nil] the stable code of a problem document
-      def initialize(body, status, headers, code = nil)
-        @body = body
-        @status = status
-        @headers = headers
-        @code = code
-        super()
-      end
-
-      # @return [String] the text in the log where no response can follow, as in a stream
-      def message = "error! was called with status #{@status}: #{@body}"
-    end
-
     # The exceptions that become responses.
     module Exceptions
       # Root of the exceptions that become responses.
@@ -146,7 +112,7 @@ module Elah
         # @param rest [Hash{Symbol=>Object}] `status:` and `headers:` of {Base}
         def initialize(params:, message: nil, code: nil, **rest)
           @params = params
-          super(message && Messages.text(message), code: code || Messages.code(message), **rest)
+          super(message && Framework::Messages.text(message), code: code || Framework::Messages.code(message), **rest)
         end
 
         # @return [String]
@@ -201,6 +167,46 @@ module Elah
         # @return [String]
         def to_json(*state) = as_json.to_json(*state)
       end
+    end
+  end
+
+  # The parts of {API}.
+  module Framework
+    DefinitionError = API::DefinitionError
+    Exceptions = API::Exceptions
+
+    # Errors of the server while a request is read or its response is sent: no `rescue_from :all` rescues them.
+    PASSING = [BadRequest, Cancelled, ClientGone, DeadlineExceeded].freeze
+
+    # Ends a handler with a response. Raised by `error!`. It is not a StandardError, so that no `rescue => e` of a handler rescues it.
+    class Halt < Exception # rubocop:disable Lint/InheritException
+      # @return [String, Hash{Symbol=>Object}] the message
+      attr_reader :body
+
+      # @return [Integer]
+      attr_reader :status
+
+      # @return [Hash{String=>Object}]
+      attr_reader :headers
+
+      # @return [String, Symbol, nil] the stable code of a problem document
+      attr_reader :code
+
+      # @api private
+      # @param body [String, Hash] the message
+      # @param status [Integer]
+      # @param headers [Hash]
+      # @param code [String, nil] the stable code of a problem document
+      def initialize(body, status, headers, code = nil)
+        @body = body
+        @status = status
+        @headers = headers
+        @code = code
+        super()
+      end
+
+      # @return [String] the text in the log where no response can follow, as in a stream
+      def message = "error! was called with status #{@status}: #{@body}"
     end
   end
 end

@@ -2,7 +2,7 @@
 
 # Formats: the choice of a response's format, and how objects are written and bodies are read in it.
 module Elah
-  class API
+  module Framework
     # The formats of one endpoint, fixed at boot.
     class Formats
       # In order of preference.

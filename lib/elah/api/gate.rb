@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Elah
-  class API
+  module Framework
     # A limit that endpoints share, because their database or service handles only so many requests at once. Other requests wait in line, without a
     # fiber, for a limited time.
     class Gate

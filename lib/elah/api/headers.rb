@@ -3,7 +3,7 @@
 # The two header hashes of handlers. Look-ups ignore case. Response headers are kept in lower case, as HTTP/2 and Rack 3 require, and request
 # headers in Grape's spelling.
 module Elah
-  class API
+  module Framework
     # Headers of a response, with lower-case names.
     class ResponseHeaders < Hash
       alias given? key?

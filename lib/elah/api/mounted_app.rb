@@ -2,7 +2,7 @@
 
 # A Rack app inside an API. The app sees the whole path, as under Grape.
 module Elah
-  class API
+  module Framework
     # The dispatcher's target for paths below a mounted Rack app.
     class MountedApp
       # @param app [#call]

@@ -2,7 +2,7 @@
 
 # The responses to paths without a route.
 module Elah
-  class API
+  module Framework
     # Responds that there is no such route, in the error format of the API of that path.
     class NotFound
       MESSAGE = "404 Not Found"

@@ -2,7 +2,7 @@
 
 # The variant of an endpoint that emits events of ActiveSupport::Notifications. It serves a request when any of the events has a subscriber.
 module Elah
-  class API
+  module Framework
     # Mixed into the variant, a subclass of the endpoint with a `_call` of its own.
     module Notifying
       Events = Adapters::Notifications
@@ -70,6 +70,7 @@ module Elah
           yield
         rescue Halt, UncaughtThrowError => e
           ending = e
+          @status = e.status if e.is_a?(Halt)
           nil
         end
         ending ? raise(ending) : result

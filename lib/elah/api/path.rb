@@ -2,7 +2,7 @@
 
 # The path of a route, joined from the parts of its definition.
 module Elah
-  class API
+  module Framework
     # Paths in the notation of Grape: `:param`, `*wildcard`, `(optional)`.
     module Path
       class << self
@@ -38,8 +38,8 @@ module Elah
         # @return [String] as routes are written
         def normalize(path) = join([path])
 
-        # @return [Array<String>] the names of the parameters, in order
-        def names(pattern) = pattern.scan(/(?<!\\)(?::|\*|\{\+?)(\w+)/).flatten
+        # @return [Array<String>] the names of the parameters, in order. That of a `*` without one is the router's
+        def names(pattern) = pattern.scan(/(?<!\\)(?:(?::|\*|\{\+?)(\w+)|\*)/).map { |(name)| name || "splat" }
 
         # @return [String] equal for patterns that match the same paths
         def shape(pattern)

@@ -2,7 +2,7 @@
 
 # A Rack environment as a request of Elah: it has the methods of the native request, and responds with a triplet.
 module Elah
-  class API
+  module Framework
     # One request of a Rack server.
     class RackRequest
       CHUNK_BYTES = 16_384
@@ -13,18 +13,26 @@ module Elah
 
       # @return [Hash{String=>Object}] the Rack environment
       attr_reader :env
-      # @return [Integer, nil] set by the dispatcher
+      # @return [Integer, nil] nil where no route matches
       # @api private
-      attr_accessor :route
-      # @return [Hash{String=>String}] set by the dispatcher; empty where no route matches
+      attr_reader :route
+      # @return [Hash{String=>String}] empty where no route matches
       # @api private
-      attr_accessor :route_params
+      attr_reader :route_params
 
       # @param env [Hash]
       # @api private
       def initialize(env)
         @env = env
         @route_params = NO_ROUTE_PARAMS
+      end
+
+      # Takes the route that the router has found.
+      #
+      # @param found [Array(Integer, Hash)]
+      # @api private
+      def reroute(found, _excluded = nil)
+        @route, @route_params = found
       end
 
       # @param name [String]
@@ -98,11 +106,14 @@ module Elah
         end
       end
 
-      # Yields the body in pieces as they arrive.
+      # Yields the body in pieces: as they arrive, or of the whole body when that was read before.
       #
       # @yieldparam piece [String] binary
       # @return [void]
       def each_body_chunk
+        return (yield @body unless @body.empty?) if @body
+
+        input.rewind if input.respond_to?(:rewind)
         while (piece = input&.read(CHUNK_BYTES))
           yield piece
         end

@@ -2,7 +2,7 @@
 
 # The description of a route, for `elah routes`, documentation tools and `route` in a handler.
 module Elah
-  class API
+  module Framework
     # An endpoint under one verb and one path.
     class Route
       # @return [String] "GET", or "*" for any

@@ -2,7 +2,7 @@
 
 # The settings of nested scopes: a class, its namespaces and the APIs that mount it each add a layer.
 module Elah
-  class API
+  module Framework
     # The settings of one scope. `single` values override those of outer scopes, `stacked` ones join them. `parameters` are the `params` blocks for
     # the next endpoint or namespace.
     class Layer

@@ -2,7 +2,7 @@
 
 # The format of Server-Sent Events, and the comments that keep an idle stream open.
 module Elah
-  class API
+  module Framework
     # Writes events to a stream.
     class ServerSentEvents
       KEEPALIVE_SECONDS = 15
@@ -73,7 +73,7 @@ module Elah
         @end = Thread::ConditionVariable.new
         @is_open = true
         @is_writing = false
-        @frames = 0
+        @sent_at = Concurrency.now
       end
 
       # Sends an event.
@@ -110,11 +110,10 @@ module Elah
       # @api private
       def keep_alive_every(seconds)
         Fiber.schedule do
-          seen = -1
           while @is_open
-            keep_alive if seen == @frames && !@is_writing
-            seen = @frames
-            @lock.synchronize { @end.wait(@lock, seconds) if @is_open }
+            rest = @sent_at + seconds - Concurrency.now
+            keep_alive unless rest.positive? || @is_writing
+            @lock.synchronize { @end.wait(@lock, rest.positive? ? rest : seconds) if @is_open }
           end
         rescue Elah::ClientGone
           finish
@@ -135,7 +134,7 @@ module Elah
       def write(frame)
         @is_writing = true
         @out.write(frame)
-        @frames += 1
+        @sent_at = Concurrency.now
         self
       ensure
         @is_writing = false

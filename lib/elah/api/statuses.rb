@@ -2,7 +2,7 @@
 
 # The names of HTTP statuses: the phrase of a number and the number of a symbol.
 module Elah
-  class API
+  module Framework
     # HTTP statuses of RFC 9110 and its extensions, by number.
     module Statuses
       PHRASES = {

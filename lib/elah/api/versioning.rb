@@ -3,7 +3,7 @@
 # Versions outside the path: in the Accept header, in Accept-Version, in a parameter. A version in the path needs no code at run time, because it is
 # part of the route.
 module Elah
-  class API
+  module Framework
     # Each endpoint has an instance. `version_of` returns the version of a request, nil when it names none, or halts.
     module Versioning
       STRATEGIES = %i[path header param accept_version_header].freeze

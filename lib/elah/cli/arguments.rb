@@ -11,8 +11,8 @@ module Elah
       HELP = %w[-h --help].freeze
       SET = "--set"
 
-      # @return [String, nil] the app file
-      attr_reader :file
+      # @return [Array<String>] the words that are no flags
+      attr_reader :words
 
       # @return [Boolean] whether the line asks for the command's help
       attr_reader :help
@@ -20,14 +20,18 @@ module Elah
 
       # @param argv [Array<String>] the words after the command
       # @param env [Hash{String=>String}]
+      # @param files_max [Integer] number of words that are allowed
       # @raise [Elah::OptionError] when a flag is unknown, lacks its value or does not accept one, or there is more than one file
-      def initialize(argv, env: ENV)
+      def initialize(argv, env: ENV, files_max: 1)
         @env = env
         @flags = {}
         @settings = {}
-        @file, *surplus = read(argv.dup)
-        raise OptionError, "Only one app file is allowed: remove #{surplus.join(' ')}." if surplus.any?
+        @words = read(argv.dup)
+        raise OptionError, "Only one app file is allowed: remove #{@words.drop(files_max).join(' ')}." if @words.size > files_max
       end
+
+      # @return [String, nil] the app file
+      def file = @words.first
 
       # @param without [Array<Symbol>] options that keep their default
       # @param flags [Hash{Symbol=>Object}] options that override the command line
@@ -37,17 +41,17 @@ module Elah
 
       private
 
-      # Flags and files stand in any order; after `--` all are files.
+      # Flags and other words stand in any order; after `--` there are no flags.
       #
-      # @return [Array<String>] the files
-      def read(words)
-        files = []
-        while (word = words.shift)
-          return files + words if word == "--"
+      # @return [Array<String>]
+      def read(argv)
+        words = []
+        while (word = argv.shift)
+          return words + argv if word == "--"
 
-          word.match?(/\A-./) ? read_flag(word, words) : files << word
+          word.match?(/\A-./) ? read_flag(word, argv) : words << word
         end
-        files
+        words
       end
 
       def read_flag(word, words)

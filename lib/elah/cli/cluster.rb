@@ -36,14 +36,11 @@ module Elah
         # @param out [IO]
         # @raise [Elah::Error]
         def run(argv, out:)
-          words = argv.take_while { |word| !word.start_with?("-") }
-          flags = argv.drop(words.size)
-          is_json = !flags.delete("--json").nil?
-          arguments = Arguments.new(flags)
-          words << arguments.file if arguments.file
-          return Help.run(["cluster"], out: out) if arguments.help? || words.empty?
+          is_json = argv.include?("--json")
+          arguments = Arguments.new(argv - ["--json"], files_max: Float::INFINITY)
+          action, *names = arguments.words
+          return Help.run(["cluster"], out: out) if arguments.help? || action.nil?
 
-          action, *names = words
           ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
                                                          "Actions: #{ACTIONS.join(', ')}."
           url = arguments.config.cluster or raise OptionError, "Set --cluster to the URL of the cluster's database, or ELAH_CLUSTER."
@@ -145,7 +142,7 @@ module Elah
           findings << "#{free} shards have no owner: no process of the cluster runs, or it just changes." unless free.zero?
           out.puts "The processes were not called: this needs the options cluster_node and cluster_tls of a machine." unless check.calls?
           findings.each { |finding| out.puts "warning  #{finding}" }
-          raise Error, "#{findings.size} warnings." if findings.any?
+          raise Error, "#{findings.size} warning#{'s' unless findings.one?}." if findings.any?
 
           out.puts "The database, the owners and the calls between processes are as they should be."
         end

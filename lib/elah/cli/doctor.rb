@@ -74,7 +74,7 @@ module Elah
             Elah.config = arguments.config(data: folder, without: [:cluster])
             Options::Environment.announce(Elah.config)
             app = aside { AppFile.load(path) }
-            app.compile! if app.respond_to?(:compile!)
+            AppFile.compile(app)
             [app, []]
           end
         rescue AppFileError, OptionError, SignalException

@@ -6,11 +6,15 @@ module Elah
   module CLI
     # The command `elah serve [FILE]`: loads the configuration and the app, and runs the server.
     module Serve
+      # Ends a load that takes too long. It is no StandardError, which an app may rescue.
+      class Overdue < Exception; end # rubocop:disable Lint/InheritException
+      private_constant :Overdue
+
       # @param argv [Array<String>]
       # @param out [IO]
       # @raise [Elah::Error]
       def self.run(argv, out:)
-        Restart.current.hold_stop
+        Restart.current.hold_signals
         arguments = Arguments.new(argv)
         return Help.run(["serve"], out: out) if arguments.help?
 
@@ -32,10 +36,10 @@ module Elah
         Options::Environment.announce(config)
         Elah::Store.check_restored(config.data)
         $stdout.sync = true # output of the app to a file would otherwise appear at exit
-        app = AppFile.load(arguments.file)
+        app = within_boot_seconds { AppFile.load(arguments.file) }
         config.check_store!
         config.check_cluster!
-        app.compile! if app.respond_to?(:compile!)
+        AppFile.compile(app)
         Server.new(app, config)
       rescue Exception => e # -- an app may call exit
         raise unless Restart.current.supervises?
@@ -46,6 +50,22 @@ module Elah
         Server.new(nil, Elah.config)
       end
       private_class_method :load
+
+      # The workers of the previous image have no supervisor while the app loads, which may wait for a service that is away now.
+      def self.within_boot_seconds
+        return yield unless Restart.current.supervises?
+
+        seconds = Restart.current.options.fetch(:boot_seconds)
+        loader = Thread.current
+        timer = Thread.new do
+          sleep(seconds)
+          loader.raise(Overdue, "The app did not load within #{seconds} s (boot_seconds).")
+        end
+        yield
+      ensure
+        timer&.kill
+      end
+      private_class_method :within_boot_seconds
     end
   end
 end

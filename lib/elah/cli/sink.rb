@@ -15,19 +15,19 @@ module Elah
         # @param out [IO]
         # @raise [Elah::Error]
         def run(argv, out:)
-          words = argv.take_while { |word| !word.start_with?("-") }
-          flags = argv.drop(words.size)
-          all = flags.delete(ALL)
-          arguments = Arguments.new(flags)
-          return Help.run(["sink"], out: out) if arguments.help? || words.empty?
+          all = argv.include?(ALL)
+          arguments = Arguments.new(argv - [ALL], files_max: Float::INFINITY)
+          action, name, *ids = arguments.words
+          return Help.run(["sink"], out: out) if arguments.help? || action.nil?
 
           Elah.config = arguments.config
-          action, name, *ids = words
           ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
                                                          "Actions: #{ACTIONS.join(', ')}."
           return status(name, out) if action == "status"
 
           name or raise OptionError, "elah sink #{action} needs the name of a sink: `elah sink status` lists them."
+          raise OptionError, "elah sink #{action} takes IDs of dead letters or #{ALL}, not both." if all && ids.any?
+
           send(action, sink(name), ids.map { |id| checked(id) }, all, out)
         end
 
@@ -82,7 +82,8 @@ module Elah
         def check_dead(sink, ids) = ids.each { |id| letter(sink, id) }
 
         def replay(sink, ids, _all, out)
-          letters = ids.empty? ? each_letter(sink) : ids.map { |id| letter(sink, id) }
+          check_dead(sink, ids)
+          letters = ids.empty? ? each_letter(sink) : ids.lazy.map { |id| letter(sink, id) }
           sink = with_room(sink, letters.map { |letter| letter.bytes.bytesize })
           replayed = sink.replay(ids.empty? ? nil : ids)
           out.puts "Put #{count(replayed, 'event')} into the journal again."
@@ -120,7 +121,7 @@ module Elah
           return enum_for(:each_letter, sink) unless block_given?
 
           last = nil
-          while (page = sink.dead_letters(after: last, limit: 1000)).any?
+          while (page = sink.dead_letters(after: last)).any?
             page.each { |letter| yield letter }
             last = page.last.id
           end
@@ -152,8 +153,10 @@ module Elah
                        "the command as that user, for example with `sudo -u '##{owner}'`."
         end
 
+        # Without folders of other owners, such as `lost+found`.
         def known
-          Dir.exist?(parent) ? Dir.children(parent).select { |name| File.directory?(File.join(parent, name)) }.sort : []
+          names = Dir.exist?(parent) ? Dir.children(parent).select { |name| Elah::Sink::NAME.match?(name.b) } : []
+          names.select { |name| File.directory?(File.join(parent, name)) }.sort
         end
 
         def checked(id)

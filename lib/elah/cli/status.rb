@@ -28,14 +28,24 @@ module Elah
       end
 
       def self.servers(config)
-        process_id = File.read(config.pidfile).to_i if config.pidfile
+        process_id = written(config.pidfile) if config.pidfile
         dirs = RunDir.all(config.run_dir)
         dirs.select! { |dir| dir.process_id == process_id } if process_id
         raise Error, none(config, process_id) if dirs.empty?
 
-        dirs.to_h { |dir| [dir, Elah::Status.new(Scoreboard.open(dir.scoreboard_path))] }
-      rescue Errno::ENOENT
-        raise Error, "No pid file #{config.pidfile}: set --pidfile to that of a running server."
+        dirs.filter_map do |dir|
+          [dir, Elah::Status.new(Scoreboard.open(dir.scoreboard_path))]
+        rescue RunDirError => e # of another version of Elah, or of a server that has ended meanwhile
+          raise if dirs.one?
+
+          warn "elah: #{e.message}"
+        end
+      end
+
+      def self.written(pidfile)
+        File.read(pidfile).to_i
+      rescue SystemCallError => e
+        raise Error, "The pid file #{pidfile} cannot be read: #{e.class.new.message}. Set --pidfile to that of a running server."
       end
 
       def self.none(config, process_id)
@@ -104,7 +114,7 @@ module Elah
         widths = rows.transpose.map { |column| column.map(&:size).max }
         rows.each { |row| out.puts row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }
       end
-      private_class_method :servers, :none, :values, :print_server, :print_entities, :peer_row, :supervision, :row, :duration
+      private_class_method :servers, :written, :none, :values, :print_server, :print_entities, :peer_row, :supervision, :row, :duration
     end
   end
 end

@@ -15,14 +15,11 @@ module Elah
         # @param out [IO]
         # @raise [Elah::Error]
         def run(argv, out:)
-          words = argv.take_while { |word| word == STREAM || !word.start_with?("-") }
-          flags = argv.drop(words.size)
-          is_json = !flags.delete("--json").nil?
-          arguments = Arguments.new(flags)
-          words << arguments.file if arguments.file
-          return Help.run(["store"], out: out) if arguments.help? || words.empty?
+          is_json = argv.include?("--json")
+          arguments = Arguments.new(argv - ["--json"], files_max: Float::INFINITY)
+          action, *paths = arguments.words
+          return Help.run(["store"], out: out) if arguments.help? || action.nil?
 
-          action, *paths = words
           ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
                                                          "Actions: #{ACTIONS.join(', ')}."
           raise OptionError, "elah store #{action} has no flag --json." if is_json && action != "stats"
@@ -86,15 +83,15 @@ module Elah
 
         def check(dirs, out)
           Elah::Store.check_restored(data)
-          damaged = folders(dirs).reject { |dir| sound?(dir, out) }
-          raise Error, "Damaged: #{damaged.join(', ')}. Restore a copy of the folder; see docs/store.md." if damaged.any?
+          refused = folders(dirs).reject { |dir| sound?(dir, out) }
+          raise Error, "Damaged or not opened: #{refused.join(', ')}. Restore a copy of a damaged folder; see docs/store.md." if refused.any?
         end
 
         def sound?(dir, out)
           checked = Elah::Store.check(dir)
           out.puts "#{dir}: no damage, #{checked[:entries]} entries in #{checked[:pages]} pages"
           true
-        rescue Elah::Store::Damaged => e
+        rescue Elah::Store::CannotOpen => e # Damaged too
           out.puts "#{dir}: #{e.message}"
           false
         end

@@ -27,6 +27,16 @@ module Elah
     # Names and defaults.
     OPTIONS = { connect_seconds: 2.0, command_seconds: 5.0, in_flight_max: 16_384, messages_max: 1024, ca_file: nil, cluster: nil }.freeze
 
+    # Time for which the end of a process waits for posted commands.
+    EXIT_SECONDS = 5
+    private_constant :EXIT_SECONDS
+
+    # Those that were posted outside a loop: a loop waits for its own.
+    at_exit do
+      due = Concurrency.now + EXIT_SECONDS
+      sleep(0.005) until posted_in_background.zero? || Concurrency.now > due
+    end
+
     class << self
       # @param url [String] `redis://USER:PASSWORD@HOST:PORT/DATABASE`; `rediss://` with TLS, `redis+cluster://` or
       #   `rediss+cluster://` with one node of a cluster, `redis+unix:///PATH`
@@ -42,12 +52,12 @@ module Elah
       def new(url, **options)
         options.each { |name, value| check(name, value) }
         settings = OPTIONS.merge(options)
-        url = url.sub(%r{\A(rediss?)://}, '\1+cluster://') if settings[:cluster]
+        url = url.sub(%r{\A\s*(rediss?|redis\+unix)://}i, '\1+cluster://') if settings[:cluster]
         seconds = settings.slice(:connect_seconds, :command_seconds).transform_values(&:to_f)
         open(url, settings[:ca_file]&.to_s, seconds.merge(settings.slice(:in_flight_max, :messages_max)))
       end
 
-      private :open
+      private :open, :posted_in_background
 
       private
 

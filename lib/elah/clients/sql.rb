@@ -27,8 +27,8 @@ module Elah
 
     # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or `mysql://`; `?sslmode=disable|prefer|require|verify-full`
     #   and `&sslrootcert=FILE`. PostgreSQL may have several hosts, `HOST1:PORT1,HOST2:PORT2`, which are tried in turn, and
-    #   `&target_session_attrs=read-write`
-    # @param connections_max [Integer] connections of each worker
+    #   `&target_session_attrs=read-write`. Not that of a pooler in transaction mode, which mixes up the statements of its clients
+    # @param connections_max [Integer] connections of each worker; threads of it that run no loop have as many of their own
     # @param waiters_max [Integer] callers of each worker that may wait for a connection
     # @param pool_seconds [Numeric] how long one may wait for a connection
     # @param connect_seconds [Numeric] how long reaching the server and signing in may take

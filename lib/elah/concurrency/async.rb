@@ -5,7 +5,9 @@ module Elah
   class Async
     # Time between two cancellations of a fiber that does not end. Its `ensure` blocks may wait for as long.
     AGAIN_SECONDS = 5
-    private_constant :AGAIN_SECONDS
+    # Time until a failure is reported that nobody has asked for.
+    NOTICE_SECONDS = 10
+    private_constant :NOTICE_SECONDS
 
     # @return [Exception, nil] exception of {cancel}; nil when it was not called, or too late
     # @api private
@@ -28,6 +30,7 @@ module Elah
       if parent
         parent.adopt(self)
         task.parent = parent
+        task.deadline = [task.deadline, Concurrency.due_of(parent)].compact.min
       end
       event_loop.spawn(task) { run(&block) }
     rescue Overloaded
@@ -65,15 +68,21 @@ module Elah
       @loop.cancel_wait(id) if id && seconds
     end
 
-    # Raises Elah::Cancelled in the block, at its wait. Returns at once; {wait} waits until its `ensure` blocks have run.
+    # Raises Elah::Cancelled in the block, at its wait. Returns at once; {wait} waits until its `ensure` blocks have run. Any thread may call it.
     #
     # @param exception [Exception] exception to raise instead
     # @return [Async] itself
     def cancel(exception = Cancelled.new("The fiber was cancelled."))
-      unless done? || @cancellation
-        @cancellation = exception
-        @loop.cancel(@task, exception)
-      end
+      Thread.current.equal?(@loop.thread) ? cancel_here(exception) : @loop.post { cancel_here(exception) }
+      self
+    end
+
+    # A failure is not reported: who started the fiber asks for it.
+    #
+    # @return [Async] itself
+    # @api private
+    def noticed
+      @noticed = true
       self
     end
 
@@ -94,7 +103,9 @@ module Elah
     def parent_ended(may_go_on)
       @parent = nil
       return report if done?
-      return if may_go_on
+
+      @task.parent = nil # it may be that of another request by the time this fiber ends
+      return if may_go_on || @task.ending
 
       ended = Cancelled.new("What started this fiber has ended.")
       cancel(ended)
@@ -102,6 +113,13 @@ module Elah
     end
 
     private
+
+    def cancel_here(exception)
+      return if done? || @cancellation
+
+      @cancellation = exception
+      @loop.cancel(@task, exception)
+    end
 
     def run
       @value = yield
@@ -117,22 +135,30 @@ module Elah
     end
 
     def cancel_again_later(exception)
-      @again = @loop.new_wait
-      @loop.after_wait(@again) do
+      @again = @loop.after(AGAIN_SECONDS) do
         @loop.cancel(@task, exception)
         cancel_again_later(exception)
       end
-      @loop.start_timer(@again, AGAIN_SECONDS.to_f)
     end
 
-    # A failure that nobody waits for is reported: at once, or when the parent ends.
+    # A failure that nobody waits for is reported: at once, or when the parent ends, which may ask for it until then, but not for long.
     def finish
       @loop.forget(@again) if @again
+      @task = nil # with its stack: the parent keeps one that has failed
       @waiters.each { |id| @loop.end_wait(id) }
       @finished&.call
       return report if @parent.nil?
+      return @parent.release(self) if @failure.nil? || @noticed || @cancellation || @waiters.any?
 
-      @parent.release(self) if @failure.nil? || @cancellation || @waiters.any?
+      @loop.after(NOTICE_SECONDS) { leave_parent }
+    end
+
+    def leave_parent
+      return unless @parent
+
+      @parent.release(self)
+      @parent = nil
+      report
     end
 
     def report

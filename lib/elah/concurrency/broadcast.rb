@@ -49,6 +49,10 @@ module Elah
         @named[name.to_s] ||= new(**options).tap { |broadcast| broadcast.reach_from(name.to_s.dup.freeze, store) }
       end
 
+      # @return [Array<Elah::Store, Elah::Store::Cluster>] those of the named broadcasts
+      # @api private
+      def stores = @named.each_value.filter_map(&:store)
+
       # Connects the named broadcasts with those of the other workers. Called when a worker boots.
       #
       # @param event_loop [Elah::EventLoop]
@@ -56,7 +60,7 @@ module Elah
       def start(event_loop)
         return if @named.empty?
 
-        event_loop.post { event_loop.spawn(Task.transient) { connect(event_loop) } }
+        event_loop.post { event_loop.spawn(Task.service) { connect(event_loop) } }
       end
 
       # Sends events of another worker to the listeners here.
@@ -84,12 +88,6 @@ module Elah
       end
     end
 
-    # @return [Integer] listeners of this process at the last push
-    attr_reader :listeners
-
-    # @return [Integer] events that listeners of this process have missed because they read too slowly
-    attr_reader :missed
-
     # @return [Integer] how often an event of this process could not be sent to another worker, or to another machine, because that one did not take
     #   it in time
     attr_reader :unsent
@@ -114,22 +112,27 @@ module Elah
       @backlog = Backlog.new(unread_max)
       @listeners = @missed = @unsent = 0
       @audience = @event_loop = @thread = @keep_alive = @name = @store = @reach = nil
-      @was_pushed = false
       @last = ""
     end
+
+    # @return [Integer] listeners of this process at the last push
+    def listeners = @listeners + @backlog.listeners
+
+    # @return [Integer] events that listeners of this process have missed because they read too slowly
+    def missed = @missed + @backlog.missed
 
     # Sends an event to all current listeners. Returns at once, however slow they and the other workers are. May be called in another thread of the
     # process.
     #
     # @param data [Object] a text, or an object to write as JSON
-    # @param named [Hash{Symbol=>Object}] as of {API::ServerSentEvents#push}
+    # @param named [Hash{Symbol=>Object}] as of {Framework::ServerSentEvents#push}
     # @option named [#to_s, nil] :id
     # @option named [#to_s, nil] :event
     # @option named [Integer, nil] :retry_ms
     # @return [self]
     # @raise [ArgumentError] when a text is not valid in its encoding
     def push(data, **named)
-      frame = API::ServerSentEvents.frame(data, **named)
+      frame = Framework::ServerSentEvents.frame(data, **named)
       @reach&.push(self, frame)
       push_here(frame)
       self
@@ -166,13 +169,7 @@ module Elah
     def write_to(out)
       place = @backlog.place
       out.sink
-      API::ServerSentEvents.until_drain do
-        out.write(@last) unless @last.empty?
-        until @backlog.closed?
-          place, frames = @backlog.wait_after(place, @keepalive_seconds)
-          out.write(frames.empty? ? KEEP_ALIVE : frames.join)
-        end
-      end
+      @backlog.listen { Framework::ServerSentEvents.until_drain { write_after(place, out) } }
     end
 
     # @param name [String]
@@ -198,9 +195,16 @@ module Elah
 
     private
 
+    def write_after(place, out)
+      out.write(@last) unless @last.empty?
+      until @backlog.closed?
+        place, frames = @backlog.wait_after(place, @keepalive_seconds)
+        out.write(frames.empty? ? KEEP_ALIVE : frames.join)
+      end
+    end
+
     def push_here(frame)
       @last = frame if @keeps_last
-      @was_pushed = true
       @backlog.push(frame)
       return unless @audience
 
@@ -214,10 +218,8 @@ module Elah
       @event_loop = event_loop
       @thread = Thread.current
       @listeners = @missed = 0
-      @keep_alive = Elah.every(@keepalive_seconds, detached: true) do
-        send_frame(KEEP_ALIVE) unless @was_pushed
-        @was_pushed = false
-      end
+      @sent_at = Concurrency.now
+      @keep_alive = Elah.every(@keepalive_seconds, detached: true) { keep_alive }
     rescue Overloaded
       @audience = nil
       raise
@@ -232,8 +234,16 @@ module Elah
       @listeners = 0
     end
 
+    def keep_alive
+      while (rest = @sent_at + @keepalive_seconds - Concurrency.now).positive?
+        sleep(rest)
+      end
+      send_frame(KEEP_ALIVE)
+    end
+
     # A frame of another thread may come after the end.
     def send_frame(frame)
+      @sent_at = Concurrency.now
       @listeners, @missed = @audience.push(frame) if @audience
     end
   end

@@ -27,11 +27,12 @@ module Elah
     include Starting
     include Survival
     extend Forks::Scheduling
+    Process.singleton_class.prepend(Forks::Leaving)
 
     # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
-    # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] IDs of the routes whose running requests each gate limits
+    # @param gates [Hash{Elah::Framework::Gate=>Array<Integer>}] IDs of the routes whose running requests each gate limits
     # @param spawned_max [Integer] see {#spawn}
     # @param is_server [Boolean] whether it serves requests
     # @return [Elah::EventLoop] the one loop of this thread
@@ -48,6 +49,7 @@ module Elah
     # @param is_server [Boolean]
     def prepare(spawned_max, is_server)
       @root = Fiber.current
+      @thread = Thread.current
       @is_server = is_server
       prepare_serving
       @waits = {}
@@ -62,8 +64,8 @@ module Elah
       @spawned = 0
       @spawned_max = spawned_max
       @cancels_gone = :all
-      @drain_requested = @leaves_backlog = @ends_streams = false
-      @ending = @fatal = nil
+      @drain_requested = @leaves_backlog = @ends_streams = @finishes = @closing = false
+      @ending = @fatal = @drained_with = nil
       @failed = method(:fail_boot)
       prepare_starting
       expect_posts
@@ -72,12 +74,13 @@ module Elah
 
     private_class_method :new, :allocate, :open
 
-    # Runs until {request_drain} was called and every accepted request has its response.
+    # Runs until {request_drain} was called, every accepted request has its response, and the block has returned.
     #
     # @param handler [#handle] receives each Elah::Request in a fiber and responds to it
     # @param failed [#call] receives each exception that ended a handler or a spawned fiber, and its request or nil
+    # @yield in a fiber, after the last response
     # @raise [SignalException] one that ended a handler
-    def run(handler, failed)
+    def run(handler, failed, &finish)
       @handler = handler
       @failed = failed
       enter_ready # what was spawned at boot
@@ -98,7 +101,7 @@ module Elah
         next unless news? || !@ready.empty?
 
         resume
-        break if drained?
+        break if drained? && finished?(finish)
       end
       call_last_posted
     end
@@ -115,6 +118,10 @@ module Elah
       end
       call_last_posted
     end
+
+    # @return [Thread] the one in which it runs
+    # @api private
+    attr_reader :thread
 
     # @return [Boolean] whether it serves requests; that of {Elah.run} does not
     # @api private
@@ -155,6 +162,17 @@ module Elah
     #
     # @param id [Integer] from {#new_wait}
     def after_wait(id, &callback) = @callbacks[id] = callback
+
+    # Calls the block in the loop, unless the loop has ended by then.
+    #
+    # @param seconds [Numeric]
+    # @return [Integer] for {#forget}
+    def after(seconds, &callback)
+      id = new_wait
+      after_wait(id, &callback)
+      start_timer(id, seconds.to_f)
+      id
+    end
 
     # Removes a wait, its timer, its descriptor and its callback.
     #

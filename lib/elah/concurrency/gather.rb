@@ -53,7 +53,9 @@ module Elah
     # @yieldreturn [Object]
     # @return [nil]
     # @raise [ArgumentError] when the key is used already, or there are both a block and a deferred call, or neither
+    # @raise [OutsideLoop] in another thread
     def call(key = @calls.size, deferred = nil, fallback: NONE, &block)
+      raise OutsideLoop, "Only a fiber of the same loop can add calls to a gather." unless Thread.current.equal?(@loop.thread)
       raise ArgumentError, "The key #{key.inspect} is used already: each call of a gather needs its own." if @calls.key?(key)
       raise ArgumentError, "Pass either a block or a deferred call." if block.nil? == deferred.nil?
 
@@ -85,7 +87,7 @@ module Elah
       return (@scattered[route] ||= ScatteredCalls.new(route)).add(deferred) if route
 
       @fibers_open += 1
-      FiberCall.new(@loop, method(:fiber_ended), &block || deferred.method(:call)).tap { |call| @fibers << call }
+      FiberCall.new(@loop, @due, method(:fiber_ended), &block || deferred.method(:call)).tap { |call| @fibers << call }
     end
 
     def fiber_ended

@@ -11,11 +11,12 @@ module Elah
     #
     # @return [Object] the block's value
     def run(&block)
-      Fiber.scheduler and raise Error, "Another fiber scheduler runs on this thread: #{Fiber.scheduler.class}."
+      refuse(Fiber.scheduler) if Fiber.scheduler
 
       config = Config.build
       @loop = EventLoop.start(limits: config.limits, router: Router.new, spawned_max: config.spawned_max, is_server: false)
       Fiber.set_scheduler(Scheduler.new(@loop))
+      Store::Watch.start(@loop, Log.current)
       @signal_listener = SignalListener.start if Thread.current == Thread.main
       value_of(&block)
     ensure
@@ -24,6 +25,13 @@ module Elah
 
     private
 
+    def refuse(scheduler)
+      raise Error, "Another fiber scheduler runs on this thread: #{scheduler.class}." unless scheduler.is_a?(Scheduler)
+
+      raise OutsideLoop, "Nothing can wait here for fibers of this loop: call it in Elah.async, or run a loop in a thread of its own: " \
+                         "Thread.new { Elah.run { ... } }.value"
+    end
+
     def value_of
       value = failure = nil
       root = Task.new.tap { |task| task.keeps_children = true }
@@ -31,11 +39,24 @@ module Elah
         value = yield
       rescue Exception => e # -- it is raised again
         failure = e
-        @loop.cancel_all(Cancelled.new("The block of Elah.run failed: #{e.class}."))
+        @loop.after(Async::AGAIN_SECONDS) { warn("Elah.run waits for fibers that rescue their cancellation. Its block failed: #{e.full_message}") }
+        @loop.cancel_all(EventLoop::Cancellation.of_all("The block of Elah.run failed: #{e.class}."))
       end
-      @loop.run_spawned_fibers(->(exception, _request) { failed(exception) })
+      run_fibers
+      end_transient_fibers unless @loop.unended.empty? && @loop.in_flight.zero?
       failure ||= @exit
       failure ? raise(failure) : value
+    end
+
+    def run_fibers = @loop.run_spawned_fibers(->(exception, _request) { failed(exception) })
+
+    # Those that repeat something get the time for their `ensure` and shielded blocks, and posted commands for their replies.
+    def end_transient_fibers
+      @loop.spawn do
+        @loop.end_fibers("The loop ends.")
+        @loop.await_replies
+      end
+      run_fibers
     end
 
     def failed(exception)

@@ -9,6 +9,7 @@ require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
 require_relative "scheduler/interrupt_masks"
 require_relative "scheduler/last_status"
+require_relative "scheduler/locks"
 require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/name_lookup"
 require_relative "scheduler/nonblocking_fibers"
@@ -41,6 +42,7 @@ module Elah
       @lookups = {}
       @watches = Closing.watches_of(event_loop)
       @lines = {}
+      @blocks_until = nil
     end
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
@@ -63,6 +65,7 @@ module Elah
       is_over = false
       begin
         return true if !@woken_early.empty? && woken_early?(fiber, blocker)
+        return true if @blocks_until && true_while_loading?(timeout) { task.woken == id } # see Autoload
 
         @loop.park(id)
         is_over = !(woken = task.woken == id)

@@ -13,11 +13,8 @@ module Elah
     # @return [Elah::Request, nil] nil for a spawned fiber
     attr_accessor :request
 
-    # @return [Fiber] the task's own
-    attr_accessor :fiber
-
-    # @return [Fiber] the fiber to resume next: the task's own, or one that the handler made and waits in
-    attr_accessor :suspended
+    # @return [Fiber] the task's own, and the one to resume next: that, or one that the handler made and waits in
+    attr_accessor :fiber, :suspended
 
     # @return [Integer, nil] the last wait of the task
     attr_accessor :wait
@@ -28,11 +25,8 @@ module Elah
     # @return [Float, nil] its deadline, in seconds of the monotonic clock; a request has its own deadline in addition
     attr_accessor :deadline
 
-    # @return [Elah::Entity::Activation, nil] the entity whose method it runs
-    attr_accessor :activation
-
-    # @return [Elah::Entity::Activation, nil] the entity that it waits for
-    attr_accessor :awaits
+    # @return [Elah::Entity::Activation, nil] the entity whose method it runs, and the one that it waits for
+    attr_accessor :activation, :awaits
 
     # @return [Array<String>, nil] entities of other workers that wait for it
     attr_accessor :callers
@@ -52,24 +46,41 @@ module Elah
     # @return [Array<Postponed>, nil] exceptions for {#next_postponed}. Every wait reads it, so it is not a Ruby method.
     attr_reader :postponed
 
+    # @return [Integer, nil] key of a request whose handler has been told by {#note_client_gone}
+    attr_reader :told_gone
+
+    # @return [Integer] another one for each request or call in which it has entered a block, see {#enter_block}
+    attr_reader :unit
+
+    # @return [Elah::Offload::Job, nil] the one that it waits for
+    attr_accessor :job
+
+    # @return [Boolean] whether it ends with its loop, which has cancelled it for that
+    attr_accessor :ending
+
     # Whether the fibers that it started may outlive it.
     attr_writer :keeps_children
 
     # @return [Array<Proc>, nil] blocks for {#finish}; nil when there are none. Read after each request, so it is not a Ruby method.
     attr_reader :endings
 
-    # @return [Task] one that may still wait when the loop of `Elah.run` ends
+    # @return [Task] one that may still wait when the block of `Elah.run` and its fibers have ended
     def self.transient = new(is_transient: true)
+
+    # @return [Task] the same, of Elah itself: the fibers of the app may use it at their end
+    def self.service = new(is_transient: true, is_service: true)
 
     # Sets every variable: Ruby 3.1 looks an unset one up in a table each time, 400 instructions a request.
     #
     # @param is_transient [Boolean]
-    def initialize(is_transient: false)
+    # @param is_service [Boolean]
+    def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
-      @activation = @awaits = @callers = @parent = @observer = @masks = nil
-      @raising_shields = @shields = 0
+      @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = nil
+      @raising_shields = @shields = @unit = 0
       @transient = is_transient
-      @woken = @keeps_children = @fiber_state = false
+      @service = is_service
+      @woken = @keeps_children = @fiber_state = @ending = false
     end
 
     # Sets the exception to raise when the task is resumed.
@@ -103,8 +114,11 @@ module Elah
     # @return [Boolean]
     def transient? = @transient
 
-    # @return [Boolean]
-    def keeps_children? = @keeps_children
+    # @return [Boolean] whether it, or the task that started it, ends after the fibers of the app
+    def service? = root.service
+
+    # @return [Boolean] whether fibers that it has started run
+    def children? = !@children.nil? && !@children.empty?
 
     # @param exception [Exception, #exception] what they would defer
     # @return [Integer] number of shields and masks around the running code
@@ -112,10 +126,23 @@ module Elah
 
     # Counts one more shield during the block.
     def shielded
+      unit = enter_block
       @shields += 1
       yield
     ensure
-      @shields -= 1
+      @shields -= 1 if @unit == unit
+    end
+
+    # Has the deadline during the block, unless it has an earlier one.
+    #
+    # @param due [Float] seconds of the monotonic clock
+    def due_by(due)
+      unit = enter_block
+      previous = @deadline
+      @deadline = due if previous.nil? || due < previous
+      yield
+    ensure
+      @deadline = previous if @unit == unit
     end
 
     # Applies a mask of Thread.handle_interrupt during the block.
@@ -123,16 +150,37 @@ module Elah
     # @param mask [Hash{Module=>Symbol}]
     # @raise [Exception] a kept exception that no mask defers any more
     def masked(mask)
+      unit = enter_block
       (@masks ||= []) << mask
       begin
         raise_postponed
         result = yield
       ensure
-        @masks.delete_at(@masks.rindex { |other| other.equal?(mask) }) # fibers of the task may leave theirs in any order
+        # Fibers of the task may leave theirs in any order.
+        @masks.delete_at(@masks.rindex { |other| other.equal?(mask) }) if @unit == unit
       end
       raise_postponed
       result
     end
+
+    # Begins a block that changes the task until its end. In a fiber of the handler, such as that of an Enumerator, it may never end, or in a later
+    # request.
+    #
+    # @return [Integer] the current {#unit}
+    def enter_block
+      @fiber_state = true
+      @unit
+    end
+
+    # Leaves the blocks that have not ended with their request or call.
+    def leave_blocks
+      @unit += 1
+      @deadline = @masks = nil
+      @shields = 0
+    end
+
+    # @return [Task] the first of those that started one another: that of the request, if a request did
+    def root = @parent ? @parent.root : self
 
     # Adds a fiber that ends with this task.
     #
@@ -147,12 +195,14 @@ module Elah
     # @param child [Elah::Async]
     def release(child) = @children&.delete(child)
 
-    # Keeps an exception for the next wait of the task, within its current request.
+    # Keeps an exception for the next wait of the task, within its current request, unless it is kept already.
     #
     # @param exception [Exception]
     # @param shields [Integer] number of shields that it passes
     def postpone(exception, shields)
       forget_postponed_of_others
+      return if @postponed&.any? { |kept| kept.exception.equal?(exception) }
+
       (@postponed ||= []) << Postponed.new(exception, shields, request)
     end
 
@@ -202,10 +252,17 @@ module Elah
     # @return [Boolean] true: a task returns its connections before it ends
     def alive? = true
 
+    # Records that a write has raised {ClientGone} in the handler.
+    def note_client_gone = @told_gone = @request&.key
+
     # Drops a kept exception that no longer applies.
     #
     # @param exception [Exception]
     def withdraw(exception) = @postponed&.delete_if { |kept| kept.exception.equal?(exception) }
+
+    protected
+
+    attr_reader :service
 
     private
 
@@ -236,7 +293,7 @@ module Elah
     def end_children
       children = @children.keys
       @children = nil
-      children.each { |child| child.parent_ended(keeps_children?) }
+      children.each { |child| child.parent_ended(@keeps_children) }
     end
   end
 end

@@ -21,12 +21,18 @@ module Elah
 
       # @param path [String]
       # @return [Elah::Config::Dsl] after the file was evaluated
-      # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value
+      # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value; when the file itself needs the configuration
       # @api private
       def self.read(path)
+        outer = Thread.current[:elah_config_file]
+        raise OptionError, "#{path} uses Elah.config while it is read: open stores and sinks in the app or in a hook." if path == outer
+
+        Thread.current[:elah_config_file] = path
         new.tap { |dsl| dsl.evaluate(File.read(path, encoding: Encoding::UTF_8), path) }
       rescue SyntaxError => e
         raise OptionError, e.message
+      ensure
+        Thread.current[:elah_config_file] = outer
       end
 
       # @return [Array<String>] a sentence for each line that looks like an option and sets none

@@ -88,7 +88,8 @@ module Elah
     end
 
     group :listening do
-      option :bind, :listeners, "Listens on this address; may be repeated. With port 0 the system chooses a port, which the log shows.",
+      option :bind, :listeners, "Listens on this address, of a name on each of its addresses; may be repeated. " \
+                                "With port 0 the system chooses a port, which the log shows.",
              default: [Listener.parse("tcp://127.0.0.1:9292")].freeze
       option :port, :integer, "Listens on this TCP port of every IPv4 address, like --bind tcp://0.0.0.0:PORT.",
              range: 0..65_535, variable: "PORT"
@@ -141,9 +142,10 @@ module Elah
       option :link_calls_max, :integer, "Limits the calls to one worker without a reply; further calls fail at once.",
              default: 4096, range: 1..1_000_000
       option :link_waiting_bytes_max, :integer, "Limits the bytes that another worker has not read; further calls to it fail at once.",
-             unit: "bytes", default: 8_388_608, range: 1024..(1 << 30)
-      option :link_payload_bytes_max, :integer, "Refuses longer calls of other workers, and longer replies.",
-             unit: "bytes", default: 1_048_576, range: 256..(1 << 28)
+             unit: "bytes", default: 67_108_864, range: 1024..(1 << 30)
+      option :link_payload_bytes_max, :integer, "Refuses longer calls of other workers, and longer replies. The calls of a `call_many` or " \
+                                                "`Elah.gather` to one worker are one, and their results one reply.",
+             unit: "bytes", default: 8_388_608, range: 256..(1 << 28)
     end
 
     group :logs do
@@ -182,7 +184,7 @@ module Elah
             unit: "seconds", default: 10.0, range: SECONDS
       limit :body_seconds, :float, "Sends a 408 when fewer than 512 bytes of a request body arrive in this time.",
             unit: "seconds", default: 10.0, range: SECONDS
-      limit :request_seconds, :float, "Cancels a handler that runs longer, and sends a 504.",
+      limit :request_seconds, :float, "Cancels a handler whose response has not begun by then, and sends a 504.",
             unit: "seconds", default: 60.0, range: SECONDS
       limit :write_seconds, :float, "Closes a connection whose client reads no byte of its response for this long.",
             unit: "seconds", default: 15.0, range: SECONDS
@@ -195,14 +197,15 @@ module Elah
       option :json_names_max, :integer, "Refuses JSON with more names in one object.", default: 65_536, range: 1..10_000_000
       option :params_max, :integer, "Refuses a query or a form with more parameters.", default: 4096, range: 1..1_000_000
       option :param_depth_max, :integer, "Refuses parameters with more levels; a[b][c] has 2.", default: 32, range: 1..1000
-      option :parts_max, :integer, "Refuses a multipart body with more parts.", default: 128, range: 1..100_000
+      option :parts_max, :integer, "Refuses a multipart body with more parts.", default: 4096, range: 1..100_000
+      option :files_max, :integer, "Refuses a multipart body with more files.", default: 128, range: 1..100_000
     end
 
     group :store do
       option :store, :string, "Selects the store of the app: `embedded`, or the URL of a server such as redis://127.0.0.1:6379/0. " \
                               "An app without such a choice refuses a URL.",
              default: "embedded"
-      option :store_bytes_max, :integer, "Limits the size of the embedded store; reserves address space, not disk space.",
+      option :store_bytes_max, :integer, "Limits the size of each embedded store; reserves address space, not disk space.",
              unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)
     end
 

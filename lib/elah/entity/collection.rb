@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../concurrency/event_loop"
 require_relative "route"
 require_relative "chain"
 require_relative "claims"
@@ -258,7 +259,7 @@ module Elah
 
       def repeat_moved(calls, replies, give_up_at = nil)
         replies.each_with_index do |reply, index|
-          replies[index] = call_again(calls[index], give_up_at) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
+          replies[index] = call_again(calls[index], give_up_at) if Routing.moved?(reply)
         end
       end
 
@@ -271,8 +272,9 @@ module Elah
       #
       # @return [Elah::Task]
       def enter
-        if @thread && !@thread.equal?(Thread.current) && @thread.alive?
-          raise OutsideLoop, "The entities #{@name} of this process are called by another thread already."
+        owner = EventLoop.serving_thread || @thread
+        if owner&.alive? && !owner.equal?(Thread.current)
+          raise OutsideLoop, "Another thread of this process calls the entities #{@name}: in a server, call them outside Elah.offload and threads."
         end
 
         @thread = Thread.current
@@ -281,15 +283,15 @@ module Elah
         @event_loop ? @event_loop.current_task : @outside ||= Task.new
       end
 
-      # From now on the entities run in this loop, or outside any.
+      # From now on the entities run in this loop, or outside any. If no port of `cluster_listen` is free, the next call tries it again.
       def connect(event_loop)
+        @peers = event_loop && Peers.open(event_loop, @store.placement)
         @commits.event_loop = @event_loop = event_loop
         event_loop&.at_end { flush_at_end }
         Gauges.show(event_loop) if event_loop
         place unless @placement
         @routes.clear
         @owners.clear
-        @peers = event_loop && Peers.open(event_loop, @placement)
         @store.join(event_loop, @peers)
       end
     end

@@ -37,6 +37,11 @@ module Elah
         @event_loop ? @event_loop.post { @native.submit } : @native.submit
       end
 
+      # Sends gathered writes at once.
+      #
+      # @return [Integer] the last batch that was sent
+      def submit = @native.submit
+
       # Waits until a batch is settled.
       #
       # @param batch [Integer]
@@ -68,10 +73,10 @@ module Elah
       end
 
       # @return [Boolean] whether gathered writes are not settled; they are sent
-      def waiting? = @native.submit > refresh
+      def waiting? = submit > refresh
 
       # Waits until all gathered writes are settled.
-      def flush = settle(@native.submit)
+      def flush = settle(submit)
 
       # Claims shards for a generation.
       #

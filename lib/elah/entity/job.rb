@@ -54,6 +54,16 @@ module Elah
         # @api private
         def woken_seconds = nil
 
+        # @param seconds [Numeric] between two calls
+        # @return [Float]
+        # @raise [ArgumentError] when no timer can be set so far ahead
+        # @api private
+        def interval(seconds)
+          return seconds.to_f if seconds <= Store::TTL_SECONDS_MAX
+
+          raise ArgumentError, "Seconds between two calls of a job must be at most #{Store::TTL_SECONDS_MAX}, not #{seconds}."
+        end
+
         # Takes part in a job, and schedules it unless it is.
         #
         # @param event_loop [Elah::EventLoop]
@@ -64,7 +74,7 @@ module Elah
         # @raise [ArgumentError]
         # @api private
         def start(event_loop, name, schedule, store, &block)
-          raise ArgumentError, %(once: needs the name of the job, such as "nightly report", not #{name.inspect}.) unless name.is_a?(String)
+          raise ArgumentError, %(once: needs the name of the job, such as "nightly report", not #{name.inspect}.) unless name?(name)
           raise ArgumentError, "The job #{name} needs a block." unless block
 
           store ||= Store.at(Elah.config.state)
@@ -75,7 +85,7 @@ module Elah
           follow(store.placement)
           jobs = self.in(store)
           event_loop.at_end { blocks.delete(id) }
-          event_loop.post { event_loop.spawn(Task.transient) { plan(jobs, name, schedule) } }
+          event_loop.post { event_loop.spawn(Task.service) { plan(jobs, name, schedule) } }
           Participation.new(blocks, id)
         end
 
@@ -96,6 +106,11 @@ module Elah
         end
 
         private
+
+        def name?(name)
+          name.is_a?(String) && (name.ascii_only? || (name.encoding == Encoding::UTF_8 && name.valid_encoding?)) &&
+            name.bytesize.between?(1, Collection::KEY_BYTES_MAX)
+        end
 
         # Registered before the collection's own block, which waits for calls that run.
         def follow(placement)

@@ -2,7 +2,7 @@
 
 module Elah
   class Entity
-    # Calls that one fiber makes in order, and their outcomes.
+    # Calls that are made in order, by one fiber or by several that share them, and their outcomes.
     class ManyCalls
       # @param collection [Collection]
       # @param calls [Array<Array>] each a key, the name of a method, and its arguments
@@ -13,6 +13,7 @@ module Elah
         @is_durable = collection.durable?
         @settled = @commits.settled
         @calls = calls
+        @begun = 0
         @replies = Array.new(calls.size, NONE)
         @states = []
         @batches = []
@@ -27,13 +28,20 @@ module Elah
       NO_ARGUMENTS = [].freeze
       private_constant :NONE, :NO_ARGUMENTS
 
-      # Runs the calls of entities in this worker, and waits for the disk once.
+      # @return [Boolean] whether there are calls that no fiber has begun
+      def more? = @begun < @calls.size
+
+      # Runs the calls of entities in this worker that no other fiber has begun, and waits for the disk once.
       #
       # @param task [Elah::Task]
       # @return [Array] the result of each call, or the exception that ended it
       # @raise [Exception] the exception that cancelled the task
       def run(task)
-        @calls.each_with_index { |call, index| run_one(task, index, call) }
+        while more?
+          index = @begun
+          @begun += 1
+          run_one(task, index, @calls[index])
+        end
         @collection.conclude_all(@last, @is_cautious) if @last > @settled
         check_stored
         @replies
@@ -63,11 +71,12 @@ module Elah
           @method_name = @collection.method_named(name)
           @name = name
         end
+        method_name = @method_name # another fiber may set it while this one waits
         activation = @here[key] || @collection.resident!(key)
-        reply = activation.run(task, @method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
+        reply = activation.run(task, method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         note(index, activation)
         @replies[index] = reply
-      rescue StandardError => e
+      rescue StandardError, ScriptError, SystemStackError, SystemExit => e # a time limit is none of these
         note_failure(index, e)
         note(index, activation) if e.is_a?(Refusal)
       end

@@ -24,6 +24,9 @@ module Elah
   #   links.identify("shop", 17) # from now on other machines can call this worker, and it can call them
   #   links.peer("tls://node2@10.0.0.12:9400/23").call("42", 0.15)
   class PeerLinks
+    # Other processes listen on all ports of `cluster_listen`.
+    class PortsInUse < ListenError; end
+
     # A message or a reply is longer than `link_payload_bytes_max`.
     class TooLong < Error; end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "peer_links"
+
 module Elah
   class Entity
     # The other workers of this server: sends them calls of entities that they own, and events of broadcasts, and runs what they send.
@@ -17,16 +19,33 @@ module Elah
         # @return [Peers, nil] the other workers of this server; nil when there are none
         def current = @all[Placement.current]
 
-        # Starts to accept calls of other workers, unless it has. Called when a worker boots.
+        # Opens those of all placements, before a worker is ready.
+        #
+        # @param event_loop [Elah::EventLoop]
+        # @param placements [Array<Placement::Single, Placement::Supervised, Placement::Clustered>]
+        # @yieldparam error [Elah::ListenError] there is no free port
+        # @yieldreturn [Boolean] whether to try again
+        # @raise [Elah::ListenError]
+        def open_all(event_loop, placements)
+          placements.each { |placement| open(event_loop, placement) }
+        rescue PeerLinks::PortsInUse => e
+          yield(e) ? retry : raise
+        end
+
+        # Starts to accept calls of other workers, unless it has.
         #
         # @param event_loop [Elah::EventLoop]
         # @param placement [Placement::Single, Placement::Supervised, Placement::Clustered]
         # @return [Peers, nil] nil when there are no other workers
+        # @raise [Elah::OutsideLoop] when another loop of this process has them: they can be called from its fibers only
         def open(event_loop, placement)
-          return @all[placement] if @all.key?(placement)
+          if (peers = @all[placement])
+            return peers if peers.event_loop.equal?(event_loop)
+
+            raise OutsideLoop, "Another loop of this process calls the other workers: call their entities in its fibers."
+          end
 
           path = placement.own_path or return
-          require_relative "peer_links"
           port = port_for(event_loop) if placement.network?
           links = PeerLinks.open(event_loop, path, port: port, log: Log.current) { |message| Peers.serve(message) }
           @all[placement] = new(links, placement, event_loop)
@@ -135,12 +154,12 @@ module Elah
 
       # Ends the calls that still wait for who has vanished, and soon those for who has left.
       def give_up(gone)
-        vanished = gone.select { |slot, _| @placement.vanished?(slot) }
-        @links.drop(vanished.each_value.map(&:address)) if vanished.any?
-        return if vanished.size == gone.size
+        vanished, left = gone.partition { |slot, _| @placement.vanished?(slot) }.map { |peers| peers.map { |_, peer| peer.address } }
+        @links.drop(vanished) if vanished.any?
+        return if left.empty?
 
         wait = @event_loop.new_wait
-        @event_loop.after_wait(wait) { @links.retain(@peers.each_value.map(&:address)) }
+        @event_loop.after_wait(wait) { @links.drop(left - @peers.each_value.map(&:address)) }
         @event_loop.start_timer(wait, LAST_REPLIES_SECONDS)
       end
     end

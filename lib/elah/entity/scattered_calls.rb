@@ -38,7 +38,7 @@ module Elah
       private
 
       def start(route, indexes)
-        @scattered << [route.scatter_calls(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
+        @scattered << [route.scatter_in_order(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
       rescue Cancelled, ClientGone
         raise
       rescue NotSerializable

@@ -15,6 +15,15 @@ module Elah
         # @return [Servers]
         def of(dir, what = "entities") = @all[[dir, what]] ||= new(dir, what)
 
+        # This process is none of them any more.
+        #
+        # @param dir [String]
+        # @return [nil]
+        def leave(dir)
+          @all.each { |(of, _), servers| servers.forget if of == dir }
+          nil
+        end
+
         # Drops all, in a fork: the locks belong to the parent.
         def reset_all
           @all.each_value(&:forget)
@@ -59,7 +68,7 @@ module Elah
         true
       end
 
-      # Closes the files that a fork has inherited.
+      # Closes the file, which a fork has inherited, or whose store this process has closed.
       def forget
         @file&.close
         @file = nil

@@ -22,11 +22,16 @@ module Elah
       # Time for which a fiber lets others run between two calls that do not wait for the disk.
       BREATH_SECONDS = 0.001
 
-      # An entity of a class that has timers. It announces them when the call that set them has ended.
+      # An entity of a class that has timers. It announces them when the call that set them ends. A call that fails while it waits for its turn does
+      # not: the one that runs may have set some.
       class Activation < Entity::Activation
-        # As {Entity::Activation#run}.
-        def run(task, name, arguments)
-          super
+        private
+
+        def finish(result) = announcing { super }
+        def forget = announcing { super }
+
+        def announcing
+          yield
         ensure
           @collection.timers.announce(@state, @shard, @key)
         end
@@ -100,7 +105,9 @@ module Elah
             is_read = true
           rescue Store::Closed
             break
-          rescue Store::Error => e
+          rescue Cancelled
+            raise
+          rescue StandardError => e # another look may succeed: without this fiber, no timer of the class would fire
             is_read = false
             report_trouble(e)
           end
@@ -110,8 +117,8 @@ module Elah
       end
 
       def look
+        @now = now = @store.now_ms # raises for a closed store, whose folder this process has left to others
         follow_claims if Concurrency.now >= @follow_at
-        @now = now = @store.now_ms
         shards = @next.select { |_, time| time <= now }.sort_by(&:last).map(&:first)
         @collection.flush if shards.any? { |shard| @unsettled.key?(shard) }
         settled = @collection.commits.refresh
@@ -143,7 +150,8 @@ module Elah
       # Takes due timers of a shard, and notes the time of the first other one. Timers may be announced while it reads.
       def take(shard, now, settled)
         @next.delete(shard)
-        rows_of(@claims[shard]).each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
+        claim = @claims[shard] or return # lost since the look began
+        rows_of(claim).each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
           time, key = Timer.read(row_key)
           next if @taken.key?(key)
           break expect(shard, time) if time > now || @due.size >= LOOK_AHEAD
@@ -157,7 +165,7 @@ module Elah
         batch > settled ? expect(shard, time) : @unsettled.delete(shard)
       rescue Store::Fenced
         forget(shard)
-      rescue Store::Error
+      rescue StandardError
         expect(shard, now)
         raise
       end
@@ -213,6 +221,9 @@ module Elah
         forget(shard)
       rescue Cancelled
         raise
+      rescue Overloaded => e # no room for the entity in memory, which thousands of timers meet
+        expect(shard, @now + RETRY_MS)
+        report_trouble(e)
       rescue StandardError => e
         expect(shard, @now + RETRY_MS)
         report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")

@@ -37,7 +37,7 @@ module Elah
 
       # Sends a file by its path, unless it must be read through the body.
       def send_file(path)
-        return send_each if @request.rack_finishers.any? && @body.respond_to?(:each)
+        return send_each if @request.rack_finishers.any? && @body.respond_to?(:each) && @request.request_method != "HEAD"
 
         sent = @request.respond_with_file(@status, HeaderSet.from_rack(@headers, nil), path)
         @error ||= gone unless sent
@@ -62,12 +62,9 @@ module Elah
       def send_stream
         raise InvalidRackResponse, "A body responds to each or call; #{@body.class} does not." unless @body.respond_to?(:call)
 
-        output = start(announced_length)
-        stream = Stream.new(output, @request.env["rack.input"])
+        stream = Stream.new(start(announced_length), @request.env["rack.input"])
         @body.call(stream)
-        is_whole = output.closed? ? stream.whole? : output.wait_for_end
-        @error = gone unless is_whole
-        output.close
+        stream.wait_for_end or @error = gone
       end
 
       # Sends the head and hands the connection to the app.
@@ -105,8 +102,11 @@ module Elah
         path = File.path(given) if given
         bytes = path && File.file?(path) && File.size?(path) or return # a file of /proc has no size: `each` reads it
 
-        path if announced_length.nil? || announced_length == bytes
+        path if (announced_length.nil? || announced_length == bytes) && !begun?
       end
+
+      # A File that the app has read from, whose rest is to be sent.
+      def begun? = @body.is_a?(File) && !@body.closed? && @body.pos.positive?
 
       # The parts of a body that has all of them. Rails promises them for each body, and calls `each` without a block where there are none: that of a
       # file raises, others return an Enumerator.

@@ -6,6 +6,8 @@ module Elah
   module Rack
     # The `rack.input` of all requests without a body. It has no state, so one object serves them all; closing it does nothing.
     class EmptyInput
+      include Enumerable # as IO and StringIO
+
       # @param length [Integer, nil]
       # @param buffer [String, nil] emptied
       # @return [String, nil] "" or, for a length above 0, nil
@@ -46,13 +48,32 @@ module Elah
       def size = stat.size
     end
 
+    # The `rack.input` of a request whose body comes in pieces. It reads the whole body when it is first used: the handler may want the pieces.
+    class StreamedInput < EmptyInput
+      # @param request [Elah::Request]
+      def initialize(request)
+        super()
+        @request = request
+      end
+
+      %i[read readpartial gets getc getbyte each each_line rewind pos size eof?].each do |name|
+        define_method(name) { |*arguments, &block| (@whole ||= StringIO.new(@request.body)).public_send(name, *arguments, &block) }
+      end
+    end
+
     # Opens `rack.input` of requests that have a body.
     module Input
       # @param request [Elah::Request]
-      # @return [StringIO, SpooledInput] binary and at its start; the caller closes a SpooledInput
+      # @return [StringIO, SpooledInput, StreamedInput] binary and at its start. A SpooledInput is closed at the end of the request
       def self.open(request)
-        descriptor, = request.take_spooled
-        descriptor ? SpooledInput.for_fd(descriptor, "rb") : StringIO.new(request.body)
+        return StreamedInput.new(request) if request.streamed?
+
+        descriptor = request.open_spooled or return StringIO.new(request.body)
+
+        input = SpooledInput.for_fd(descriptor, "rb")
+        input.rewind
+        Elah.current_loop.current_task.root.at_end { input.close }
+        input
       end
     end
   end

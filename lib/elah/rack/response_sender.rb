@@ -58,7 +58,7 @@ module Elah
       rescue Exception => e # -- it is raised again, unless it is about a client
         @error = e
         break_off
-        raise unless client_gone?(e)
+        raise unless ClientGone.caused?(e)
       ensure
         begin
           close_body
@@ -67,14 +67,13 @@ module Elah
         end
       end
 
-      # Closes the request's body and calls the callables of `rack.response_finished`, the last one first.
+      # Calls the callables of `rack.response_finished`, the last one first.
       #
       # @param error [Exception, nil] why there is no response, or only a part of one
       def finish(error)
-        @request.rack_spool&.close
         @request.rack_finishers&.reverse_each do |finisher|
           finisher.call(@request.env, @status, @headers, error)
-        rescue StandardError => e
+        rescue StandardError, ScriptError => e
           Log.current.exception(e, "A callable of rack.response_finished failed")
           ErrorReports.report(e, request_id: @request.id, method: @request.request_method, path: @request.path)
         end
@@ -138,11 +137,6 @@ module Elah
         return unless @body.respond_to?(:close)
 
         @body.close unless @body.respond_to?(:closed?) && @body.closed?
-      end
-
-      # A stream reports a disconnected client with the exception of Ruby's sockets.
-      def client_gone?(exception)
-        exception.is_a?(ClientGone) || (exception.is_a?(Errno::EPIPE) && exception.cause.is_a?(ClientGone))
       end
     end
   end

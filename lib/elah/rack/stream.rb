@@ -21,6 +21,7 @@ module Elah
       # @raise [Errno::EPIPE] when the client has disconnected
       # @raise [IOError] when the stream is closed
       def write(*pieces)
+        raise ClientGone, "The client closed the connection before the response was complete." if @is_partial
         raise IOError, "closed stream" if closed?
 
         pieces.sum { |piece| @output.write(piece.to_s) }
@@ -50,8 +51,18 @@ module Elah
 
       alias close close_write
 
+      # Waits until the body has closed the stream, which may be in another fiber, or the client has disconnected.
+      #
       # @return [Boolean] false when the client disconnected before it had all
-      def whole? = !@is_partial
+      # @api private
+      def wait_for_end
+        @is_partial = !@output.wait_for_end unless closed?
+        @output.close
+        !@is_partial
+      rescue ClientGone
+        @is_partial = true
+        raise
+      end
 
       # @return [Boolean]
       def closed? = @output.closed?

@@ -37,6 +37,14 @@ module Elah
         raise AppFileError, File.directory?(path) ? in_folder(path) : "App file #{path} does not exist."
       end
 
+      # Does at once what an API of Elah or Grape would do in its first request. The `compile!` of other apps, such as Sinatra's, takes arguments.
+      #
+      # @param app [#call]
+      # @raise [Elah::API::DefinitionError] when the definition is contradictory
+      def compile(app)
+        app.compile! if app.is_a?(Class) && app.respond_to?(:compile!) && app.method(:compile!).arity.zero?
+      end
+
       private
 
       def default
@@ -78,13 +86,14 @@ module Elah
         main.singleton_class.send(:remove_method, :run)
       end
 
-      # Libraries that Ruby loads at its start and the command leaves out; a Rack app may need them.
-      RUBY_PRELUDE = %w[rubygems error_highlight did_you_mean].freeze
-      private_constant :RUBY_PRELUDE
+      # Libraries that Ruby loads at its start and the command leaves out, and those that other servers have loaded before the app. A Rack app may
+      # take them for granted.
+      PRELUDE = %w[rubygems error_highlight did_you_mean set stringio tempfile time uri].freeze
+      private_constant :PRELUDE
 
       # Rack 2 returns the app and the options of the first line, Rack 3 only the app.
       def load_rackup(path)
-        RUBY_PRELUDE.each { |feature| require feature }
+        PRELUDE.each { |feature| require feature }
         begin
           require "rack"
         rescue LoadError

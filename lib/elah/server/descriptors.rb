@@ -7,6 +7,9 @@ module Elah
     KEPT_PART = 8
     KEPT_MIN = 64
 
+    # The interval of {watch}.
+    WATCH_SECONDS = 5
+
     class << self
       # Raises the soft limit to the hard limit.
       #
@@ -27,6 +30,19 @@ module Elah
       def connections_max(config, limit: Process.getrlimit(:NOFILE).first)
         allowed = limit - [limit / KEPT_PART, KEPT_MIN].max
         [config.connections_max, [allowed, 1].max].min
+      end
+
+      # Logs while the worker cannot accept connections, which wait in the listening socket then.
+      #
+      # @param event_loop [Elah::EventLoop] of this thread
+      # @param log [Log]
+      def watch(event_loop, log)
+        known = 0
+        Elah.watch(WATCH_SECONDS) do
+          failures, errno = event_loop.counts.values_at(:accept_failures, :accept_errno)
+          log.error("Connections wait because the worker cannot accept them: #{SystemCallError.new(nil, errno).message}") if failures > known
+          known = failures
+        end
       end
 
       private

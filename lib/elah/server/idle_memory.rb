@@ -24,7 +24,7 @@ module Elah
     # @param event_loop [Elah::EventLoop] of this thread
     def self.start(event_loop)
       memory = new(event_loop)
-      Elah.every(SECONDS, detached: true) { memory.look }
+      Elah.watch(SECONDS) { memory.look }
     end
 
     # @param event_loop [Elah::EventLoop]

@@ -13,7 +13,7 @@ module Elah
     class NotWritable < Error; end
 
     class << self
-      # @param path [String, nil] nil writes no file
+      # @param path [String, nil] nil and a device, such as /dev/null, write no file
       # @param earlier [String, nil] the file of the image that this process executed before, which is deleted
       # @yield while the file is held
       # @return [Object] the value of the block
@@ -21,7 +21,7 @@ module Elah
       # @raise [NotWritable]
       def hold(path, earlier: nil, &block)
         new(earlier).release if earlier && earlier != path
-        path ? new(path).hold(&block) : yield
+        path && !File.chardev?(path) ? new(path).hold(&block) : yield
       end
 
       # Finds out, for a trial run, whether the server could hold the file.
@@ -30,7 +30,7 @@ module Elah
       # @param server [Integer] its process ID
       # @raise [Held]
       # @raise [NotWritable]
-      def check(path, server) = path && new(path, server).check
+      def check(path, server) = path && !File.chardev?(path) && new(path, server).check
     end
 
     # @param path [String]
@@ -50,6 +50,7 @@ module Elah
 
     # @see Pidfile.check
     def check
+      refuse_special
       refuse_held
       probe = "#{@path}.#{Process.pid}"
       create(probe)
@@ -74,6 +75,7 @@ module Elah
 
     # Of servers that start together, the lock keeps the second from deleting the file that the first has written meanwhile.
     def delete_stale
+      refuse_special
       File.open(@path) do |stale|
         stale.flock(File::LOCK_EX)
         refuse_held
@@ -93,6 +95,14 @@ module Elah
       false
     ensure
       FileUtils.rm_f(draft)
+    end
+
+    def refuse_special
+      return if %w[file directory].include?(File.ftype(@path))
+
+      raise NotWritable, "The pid file #{@path} is no regular file: set another --pidfile."
+    rescue Errno::ENOENT
+      nil
     end
 
     def refuse_held
@@ -116,7 +126,7 @@ module Elah
 
       Process.kill(0, pid)
       true
-    rescue Errno::ESRCH
+    rescue Errno::ESRCH, RangeError # no process has a number above 64 bits
       false
     rescue Errno::EPERM
       true

@@ -5,6 +5,9 @@ require_relative "../native"
 module Elah
   # The Ruby half of a request; the other half is native (ext/elah/src/server/request.rs).
   class Request
+    CHUNK_BYTES = 65_536
+    private_constant :CHUNK_BYTES
+
     # @!method id
     #   @return [String] ID of the request, which the log has too
 
@@ -75,11 +78,13 @@ module Elah
     #   @api private
     # @!method format_among(types)
     #   @api private
+    # @!method reroute(found, excluded)
+    #   @api private
     # @!method mount_at
     #   @api private
-    # @!method spooled?
+    # @!method streamed?
     #   @api private
-    # @!method take_spooled
+    # @!method open_spooled
     #   @api private
     # @!method read_chunk
     #   @api private
@@ -95,23 +100,26 @@ module Elah
     #   @api private
     # @!method rack_head
     #   @api private
-    # @!method rack_spool
-    #   @api private
     # @!method rack_finishers
     #   @api private
     # @!method respond_to_rack
     #   @api private
 
-    # Yields the body in the pieces in which it comes. Suspends the fiber until the client has sent the next one.
+    # Yields the body in pieces. With `stream_body: true` they are those in which it comes, each once, and the fiber waits until the client has sent
+    # the next one. Otherwise they are of the whole body, which {#body} has too.
     #
     # @yieldparam piece [String] binary
     # @return [void]
     # @raise [BadRequest] when the client breaks off or is silent for too long, or the body is over its bound
     # @raise [RequestFinished] when the request is over
-    def each_body_chunk
+    def each_body_chunk(&block)
+      return each_chunk_of_whole(&block) unless streamed?
+
       while (piece = read_chunk)
+        has_pieces = true
         yield piece
       end
+      each_chunk_of_whole(&block) unless has_pieces || streamed? # another fiber has read it whole meanwhile
     end
 
     # Records that a Rack app has returned, and its response has begun.
@@ -133,5 +141,20 @@ module Elah
 
     # @return [Integer, nil] the bytes that the body is announced to have; nil when they are not, as in a chunked one
     def content_length = header("content-length")&.to_i
+
+    private
+
+    def each_chunk_of_whole
+      return body.then { |bytes| yield bytes unless bytes.empty? } unless (descriptor = open_spooled)
+
+      IO.open(descriptor, "rb") do |file|
+        at = 0
+        while at < file.stat.size
+          piece = file.pread(CHUNK_BYTES, at) # by positions, which `rack.input` does not move
+          at += piece.bytesize
+          yield piece # which the block may change
+        end
+      end
+    end
   end
 end

@@ -18,7 +18,7 @@ module Elah
       end
     end
 
-    # @param app [Elah::API::Dispatcher, Elah::Rack::Adapter]
+    # @param app [Elah::Framework::Dispatcher, Elah::Rack::Adapter]
     # @param log [Elah::Log]
     def initialize(app, log)
       @app = app
@@ -32,7 +32,7 @@ module Elah
     # @return [Array<Integer>]
     def streamed_routes = @app.streamed_routes
 
-    # @return [Hash{Elah::API::Gate=>Array<Integer>}]
+    # @return [Hash{Elah::Framework::Gate=>Array<Integer>}]
     def gates = @app.gates
 
     # @return [Symbol]

@@ -2,7 +2,8 @@
 
 require_relative "../config/options/environment"
 require_relative "../native"
-require_relative "held_stop"
+require_relative "held_signals"
+require_relative "process_limit"
 
 module Elah
   # The restart of a server: after a trial run in another process, the server process executes its command line again with new code and
@@ -11,7 +12,8 @@ module Elah
     # The command line of this process, from before the app can set a process title, which takes its place.
     COMMAND = File.binread("/proc/self/cmdline").split("\0", -1)[0...-1].freeze
 
-    # The variables of this process, from before the app and Elah can set any. Those of a loaded app would override the config file.
+    # The variables of this process, from before the app and Elah can set any. Those of a loaded app would override the config file. Not those of
+    # /proc/self/environ: Bundler sets RUBYOPT in its own process, and only root may read that file once a process has changed its user.
     VARIABLES = Options::Environment.lasting.freeze
 
     # The key of the state of a trial run.
@@ -22,9 +24,6 @@ module Elah
 
     # The key of INT or TERM, if it arrived while the previous image executed this one.
     STOP = "stop"
-
-    # The signals that a server handles in addition to INT and TERM.
-    SIGNALS = %w[HUP USR1 USR2 TTIN TTOU].freeze
 
     # Options that the next image keeps when its code does not load.
     KEPT_OPTIONS = %i[bind pidfile log_level drain_seconds boot_seconds hang_seconds handover_seconds].freeze
@@ -50,18 +49,18 @@ module Elah
     # @param left [String, nil] the state as JSON
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
-      HeldStop.signal ||= @state.delete(STOP)
+      HeldSignals.stop ||= @state.delete(STOP)
       @folder = Options::Environment.working_folder
     end
 
-    # Holds INT and TERM while the next image of a server loads the app, until {#release_stop}. The server would otherwise exit without serving the
-    # connections that wait in its sockets. A second signal ends it at once.
-    def hold_stop
-      trial? ? HeldStop.let_through : @state.empty? || HeldStop.hold
+    # Holds signals while the next image of a server loads the app, until {#release_signals}. At INT or TERM the server would otherwise exit without
+    # serving the connections that wait in its sockets; a second one ends it at once. HUP, USR1 and USR2 may mean later code than what it has loaded.
+    def hold_signals
+      trial? ? HeldSignals.let_through : @state.empty? || HeldSignals.hold
     end
 
-    # Sends the held signal to this process again, which handles it now.
-    def release_stop = HeldStop.release
+    # Sends the held signals to this process again, which handles them now.
+    def release_signals = HeldSignals.release
 
     # @return [Boolean] whether this process is a trial run
     def trial? = @state.key?(TRIAL)
@@ -126,16 +125,17 @@ module Elah
     def go(state, descriptors)
       @is_due = false
       @is_going = true
-      # A signal that arrives before the next image handles it would end the process.
-      SIGNALS.each { |signal| trap(signal, "IGNORE") }
-      HeldStop.hold
+      # A signal that arrives before the next image holds it would end the process.
+      HeldSignals::OTHERS.each { |signal| trap(signal, "IGNORE") }
+      HeldSignals.hold_stop
       Systemd.new.loading(Elah.config.boot_seconds)
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
+      left = state.merge(STOP => HeldSignals.stop, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
       exec(variables(JSON.generate(left)), *COMMAND, chdir: @folder, unsetenv_others: true, **kept)
     ensure
+      trap("QUIT") { Process.kill(:TERM, Process.pid) }
       @is_going = false
       File.write(@rack_pid_file, Process.pid) if deleted
     end
@@ -144,7 +144,7 @@ module Elah
 
     # @param state [String]
     # @return [Hash{String=>String}] all variables of the next image, or of a trial run
-    def variables(state) = VARIABLES.merge(HeldStop::RESTART => state)
+    def variables(state) = VARIABLES.merge(HeldSignals::RESTART => state)
 
     def options_for_next
       values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
@@ -169,8 +169,9 @@ module Elah
     def remove(file) = File.exist?(file) && File.delete(file)
 
     def spawn_trial(state, arguments, log)
+      ProcessLimit.check
       Process.spawn(variables(state), *COMMAND, *arguments, chdir: @folder, unsetenv_others: true)
-    rescue SystemCallError => e
+    rescue SystemCallError, Error => e
       log.error("The trial process cannot be started: #{e.message}. Its command is #{Restart.command}, in #{@folder}")
       nil
     end

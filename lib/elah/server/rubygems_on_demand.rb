@@ -11,15 +11,18 @@ unless defined?(Gem)
   module Kernel
     alias require_without_rubygems require
 
-    def require(path)
-      require_without_rubygems(path)
-    rescue LoadError => e
-      # A file that was found and raises this is not run again.
-      raise unless e.path == path.to_s && Object.autoload?(:Gem)
+    # Its file is called as Ruby's own are: Sinatra takes the first other one that requires it for the app.
+    class_eval(<<~RUBY, "<internal:elah>", 1)
+      def require(path)
+        require_without_rubygems(path)
+      rescue LoadError => e
+        # A file that was found and raises this is not run again.
+        raise unless e.path == path.to_s && Object.autoload?(:Gem)
 
-      ::Gem.ruby_version
-      require(path)
-    end
+        ::Gem.ruby_version
+        require(path)
+      end
+    RUBY
 
     def gem(...)
       ::Gem.ruby_version

@@ -40,7 +40,9 @@ module Elah
       # @param configured [String, nil] the option `run_dir`
       # @return [Array<Elah::RunDir>] of running servers
       def all(configured)
-        Dir[File.join(base(configured), "*", "scoreboard")].map { |scoreboard| new(File.dirname(scoreboard)) }.select(&:in_use?).sort_by(&:process_id)
+        base = base(configured)
+        dirs = Dir.glob("*/scoreboard", base: base).map { |scoreboard| new(File.join(base, File.dirname(scoreboard))) }
+        dirs.select(&:in_use?).sort_by(&:process_id)
       end
 
       private

@@ -22,6 +22,9 @@ module Elah
     # @return [Boolean] whether other workers accept from the same sockets
     def supervised? = false
 
+    # @return [Boolean] whether a worker of the same server may be the reason for an error of the boot, and end
+    def try_again?(_error) = false
+
     # Begins to write to the scoreboard.
     #
     # @param event_loop [Elah::EventLoop]
@@ -29,11 +32,11 @@ module Elah
     def attach(event_loop, _worker)
       if @scoreboard
         event_loop.take_row(@scoreboard, Scoreboard.own_row = 0)
-        Elah.every(RunDir::KEEP_SECONDS, detached: true) { @run_dir.keep(@log) }
+        Elah.watch(RunDir::KEEP_SECONDS) { @run_dir.keep(@log) }
       end
       return unless @systemd.watchdog_seconds
 
-      event_loop.spawn(Task.transient) do
+      event_loop.spawn(Task.service) do
         loop do
           @systemd.watchdog(Concurrency.now) { true }
           sleep @systemd.watchdog_seconds / 4
@@ -64,6 +67,11 @@ module Elah
       state(:draining)
       @systemd.stopping unless is_restarting
     end
+
+    # Ends what is left when the worker has served its last request.
+    #
+    # @param worker [Elah::Worker]
+    def finish(worker) = worker.leave_clusters
 
     # Removes the scoreboard.
     def remove = @scoreboard && @run_dir.remove

@@ -92,8 +92,8 @@ module Elah
     private
 
     def bind(address)
-      socket = ListeningSocket.bind(address, BACKLOG)
-      @entries << [address, socket, Sockets.file(socket.socket_path)]
+      sockets = ListeningSocket.bind(address, BACKLOG)
+      @entries.concat(sockets.map { |socket| [address, socket, Sockets.file(socket.socket_path)] })
     end
 
     def take(address, socket, file, is_given, addresses)

@@ -47,7 +47,7 @@ module Elah
       # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
       ShutdownWatchdog.start(@config.drain_seconds, 2 * Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
       inherited ? adopt(inherited) : start_first_time
-      @restart.release_stop
+      @restart.release_signals
       supervise until @ended
       @log.info("All workers have exited; the server exits")
       exit(Worker::DRAIN_EXCEEDED) if @gave_up
@@ -136,11 +136,19 @@ module Elah
       return note_end(child) if @stopping || !slot&.child.equal?(child)
 
       slot.child = nil
+      return note_replaced(child) if child.leaving? && child.status&.success?
+
       raise BootError, "Worker #{child.slot} did not boot: #{child.ending}. See the log above for the reason." unless child.ready? || @proven
 
       @table.replaced(child.slot, child.killed_for || (child.ready? ? :crashes : :boot_failures))
       wait = slot.failed(child, Concurrency.now)
       @log.error("#{child} exited: #{child.ending}. #{next_start(wait, slot)}")
+    end
+
+    # It drained before its replacement was there, as after a TERM of its own.
+    def note_replaced(child)
+      @table.replaced(child.slot, :restarts)
+      note_end(child)
     end
 
     def run_exit_hooks(child)
@@ -159,7 +167,7 @@ module Elah
       now = Concurrency.now
       @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
       @workers.children.each { |child| @watch.look(child, now) }
-      @workers.slots.each { |slot| replace_large(slot, now) if slot.child&.ready? && @watch.too_large?(slot.child) }
+      @workers.slots.each { |slot| replace_one(slot, now) if slot.child&.ready? }
       @systemd.watchdog(now) { @watch.healthy?(@workers.children) }
       keep_run_dir(now)
     end
@@ -170,6 +178,12 @@ module Elah
       @keep_at = now + RunDir::KEEP_SECONDS
       @run_dir.keep(@log) or @log.error("The run folder #{@run_dir.path} was removed: elah status does not see this server, and it cannot restart. " \
                                         "Stop the server and start it again")
+    end
+
+    def replace_one(slot, now)
+      return replace_large(slot, now) if @watch.too_large?(slot.child)
+
+      @changes.replace(slot, slot.child, :restarts) if @watch.drains?(slot.child) && slot.replaceable?(now)
     end
 
     def replace_large(slot, now)

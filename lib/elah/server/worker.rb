@@ -19,13 +19,18 @@ module Elah
     GRACE_SECONDS = 1.0
 
     # The signals that a worker traps, alone or under a supervisor.
-    SIGNALS = [*HeldStop::SIGNALS, *Restart::SIGNALS].freeze
+    SIGNALS = [*HeldSignals::STOPS, *HeldSignals::OTHERS].freeze
 
     FAILED = "The request failed. The log has the reason under the request ID."
 
+    EXITS = "The worker exits."
+
+    # Number of fibers whose lines a message names.
+    PLACES_MAX = 3
+
     # Interval of checks while the worker leaves a cluster.
     PAUSE_SECONDS = 0.005
-    private_constant :SIGNALS, :FAILED, :PAUSE_SECONDS
+    private_constant :SIGNALS, :FAILED, :EXITS, :PLACES_MAX, :PAUSE_SECONDS
 
     # @param app [#call]
     # @return [Boolean] whether it is an {API}. The names of its methods are no sign: an app may have its own `handle`, and a delegator has them all.
@@ -52,6 +57,7 @@ module Elah
       @loop = EventLoop.start(limits: limits, spawned_max: @config.spawned_max,
                               router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = cancels_gone
+      @loop.at_end { Sink.close_all unless Elah.autoload?(:Sink) } # no fiber pushes any more
       @loop.in_forks do
         leave_signals
         sockets.leave_in_fork
@@ -60,9 +66,10 @@ module Elah
       @config.run_hooks(:before_worker_boot)
       Adapters.return_connections if @config.adapters?
       IdleMemory.start(@loop)
+      Descriptors.watch(@loop, @log)
       Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
-      Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
+      open_peers unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)
       unless Elah.autoload?(:Entity)
         Entity::Gauges.show(@loop)
@@ -73,8 +80,8 @@ module Elah
       sockets.all.each { |socket| @loop.listen(socket) }
       supervisor_link.ready(sockets.addresses)
       # After the first look at the sockets, so that connections that wait there are accepted.
-      @loop.post { Restart.current.release_stop } unless supervisor_link.supervised?
-      @loop.run(@app, method(:failed))
+      @loop.post { Restart.current.release_signals } unless supervisor_link.supervised?
+      @loop.run(@app, method(:failed)) { finish }
       @log.info("Drained; the worker exits")
     rescue Exception => e # -- it is raised again, and nothing that fails at the end takes its place
       reason = e
@@ -86,7 +93,7 @@ module Elah
       shut_down(reason)
     end
 
-    # Stops accepting, and exits when all accepted requests are finished, or after `drain_seconds`. May be called from a trap.
+    # Stops accepting, and exits when all accepted requests are finished, or after `drain_seconds`. May be called from a trap or another thread.
     #
     # @param leaves_backlog [Boolean] whether other processes accept the connections that wait in the same sockets
     def drain(leaves_backlog: false)
@@ -95,10 +102,7 @@ module Elah
       @draining = true
       ShutdownWatchdog.note_drain
       @supervisor_link.draining(leaves_backlog)
-      deadline = @loop.new_wait
-      @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
-      @loop.start_timer(deadline, @config.drain_seconds)
-      leave_in_order unless @supervisor_link.supervised?
+      @loop.post { @loop.after(@config.drain_seconds) { give_up("The drain took longer than #{@config.drain_seconds} s") } }
       @loop.request_drain(leaves_backlog: leaves_backlog)
       # So that no client waits for a server that has exited.
       @sockets.close if @supervisor_link.supervised? || !leaves_backlog
@@ -107,12 +111,12 @@ module Elah
     # Cancels the requests that still run, and exits. May be called from a trap.
     def abandon = @loop.post { give_up("INT came again") }
 
-    # Hands over its shards, after its own requests, and replies to the calls that others have sent meanwhile.
+    # Hands over its shards, after its own requests and fibers, and replies to the calls that others have sent meanwhile.
     def leave_clusters
       clusters = Store.clusters.select(&:joined?)
       return if clusters.empty?
 
-      clusters.each(&:leave)
+      clusters.flat_map(&:leave).each(&:report_loss)
       sleep @config.lease_seconds / 4 # until the others have read who owns the shards now
       sleep PAUSE_SECONDS until Entity::Peers.all.all?(&:quiet?)
     end
@@ -121,34 +125,43 @@ module Elah
 
     def limits = @config.limits.merge(connections_max: Descriptors.connections_max(@config))
 
-    # A supervisor has its own order.
-    def leave_in_order
-      return if Store.clusters.none?(&:joined?)
-
-      @loop.linger(true)
-      @loop.post do
-        @loop.spawn(Task.transient) do
-          sleep PAUSE_SECONDS until @loop.served_all?
-          leave_clusters
-        ensure
-          @loop.linger(false)
-        end
-      rescue Overloaded
-        @loop.linger(false)
-      end
+    def open_peers
+      stores = [*Entity::Collection.stores, *(Broadcast.stores unless Elah.autoload?(:Broadcast))]
+      placements = [Placement.current, *stores.map(&:placement)].uniq
+      Entity::Peers.open_all(@loop, placements) { |error| @supervisor_link.try_again?(error) }
     end
 
+    # In a fiber, after the last response. The time for the drain ends it too.
+    def finish
+      left = @loop.end_fibers(EXITS)
+      @log.warn("The worker exits without #{described(left)}, which rescued Elah::Cancelled twice and went on") if left.any?
+      @supervisor_link.finish(self)
+    end
+
+    # @return [String] the number of fibers, and where some of them wait
+    def described(tasks)
+      lines = tasks.first(PLACES_MAX).map { |task| task.suspended.backtrace.to_a.map { |line| Text.utf8(line) } }
+      places = lines.filter_map { |backtrace| backtrace.find { |line| GemOrigin.app?(line[/\A(.+?):\d/, 1].to_s) } }
+      "#{tasks.size} background fibers#{" (#{places.uniq.join(', ')})" if places.any?}"
+    end
+
+    # Sinks, and what else Elah has of its own, are there until the fibers of the app and the hooks have ended.
     def shut_down(reason)
+      @ends = true
+      @loop&.abandon_fibers(EXITS)
+      run_shutdown_hooks(reason)
+    ensure
+      Entity::Peers.close_all(@loop) unless Elah.autoload?(:Entity)
+      @loop&.shut_down(EXITS)
+      ShutdownWatchdog.stop
+    end
+
+    def run_shutdown_hooks(reason)
       @config.run_hooks(:before_worker_shutdown)
     rescue StandardError => e
       raise unless reason
 
       @log.exception(e, "A before_worker_shutdown block failed")
-    ensure
-      Entity::Peers.close_all(@loop) unless Elah.autoload?(:Entity)
-      @ends = true
-      @loop&.shut_down("The worker exits.")
-      ShutdownWatchdog.stop
     end
 
     def cancels_gone = @config.cancel_gone == "auto" ? @app.cancels_gone : @config.cancel_gone.to_sym
@@ -186,7 +199,9 @@ module Elah
     end
 
     def give_up(reason)
-      @log.warn("#{reason}: abandoning #{@loop.counts[:open_requests]} open requests, exit status #{DRAIN_EXCEEDED}")
+      fibers = @loop.ending ? @loop.unended : []
+      open = "#{@loop.counts[:open_requests]} open requests#{" and #{described(fibers)}" if fibers.any?}"
+      @log.warn("#{reason}: abandoning #{open}, exit status #{DRAIN_EXCEEDED}")
       @loop.end_with(SystemExit.new(DRAIN_EXCEEDED))
     end
 
@@ -217,7 +232,7 @@ module Elah
 
     # @return [Symbol] the severity for the report
     def log_broken_response(exception, request)
-      @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun")
+      @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun or its client had left")
       :error
     end
 
@@ -238,7 +253,7 @@ module Elah
     end
 
     def spawned_failed(exception)
-      return if exception.is_a?(Cancelled) && @loop.ending
+      return if (exception.is_a?(Cancelled) && @loop.ending) || ClientGone.caused?(exception)
 
       @log.exception(exception, "A spawned fiber #{failure(exception)}")
       ErrorReports.report(exception)
@@ -258,7 +273,7 @@ module Elah
 
     # The exceptions by which the server cancelled the handler: the client has its response, or has disconnected.
     def ended_by_server(exception, request)
-      return stopped(request) if @ends && exception.is_a?(Cancelled)
+      return stopped(request) if exception.is_a?(Cancelled) && (@ends || @loop.ending)
       return if request.awaits_response?
 
       case exception
@@ -270,9 +285,11 @@ module Elah
       end
     end
 
+    # A handler that has taken its connection over, such as that of a WebSocket, has responded.
     def stopped(request)
-      @log.warn("#{place(request)} was cancelled: the worker exits")
-      request.respond_with_problem(503, "server_stopped", "The server stopped before the request was complete.")
+      awaits = request.awaits_response?
+      @log.public_send(awaits ? :warn : :info, "#{place(request)} was cancelled: the worker exits")
+      request.respond_with_problem(503, "server_stopped", "The server stopped before the request was complete.") if awaits
       true
     end
 

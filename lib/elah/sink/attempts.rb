@@ -8,7 +8,8 @@ module Elah
     # Attempts to deliver a batch: retries while the destination fails, and halves the batch to find rejected events.
     class Attempts
       # Errors of a destination that does not respond in time: retrying the same events can succeed.
-      PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Unavailable, Timeout::Error, IOError, SystemCallError, SocketError].freeze
+      PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Unavailable, CannotOpen, Timeout::Error, IOError, SystemCallError,
+                 SocketError].freeze
       private_constant :PASSING
 
       # @param error [Exception]
@@ -35,12 +36,12 @@ module Elah
         @lock = lock
       end
 
-      # Returns when the destination has accepted or rejected every event.
+      # Returns when the destination has accepted or rejected every event. Each attempt gets an Array of its own, and the data as it was pushed.
       #
       # @param events [Array<Event>]
       # @return [Array<Array(Event, String)>] the rejected events, each with the reason
       def deliver(events)
-        @lock.synchronize { Elah.timeout(@seconds) { @destination.deliver(events) } }
+        @lock.synchronize { Elah.timeout(@seconds) { @destination.deliver(events.dup) } }
         @health.succeeded
         []
       rescue EventLoop::Fatal
@@ -49,6 +50,7 @@ module Elah
         return rejected(events, e) if verdict?(events, e)
         raise if over?
 
+        events.each(&:reset)
         if passing?(e)
           wait_after(e)
           retry
@@ -63,7 +65,7 @@ module Elah
       # Whether the loop ends, or this is a fork of the destination, which has none.
       def over?
         event_loop = Elah.current_loop
-        event_loop.nil? || !event_loop.ending.nil?
+        event_loop.nil? || event_loop.closing?
       end
 
       # Whether the destination names events of this batch and has processed all others. {PushRejected} has ended the block before it did.

@@ -8,18 +8,19 @@ module Elah
       #
       # @return [nil]
       def close
-        journal = @journal
-        @journal = nil
-        journal&.close
+        @left = nil
+        close_journal
       end
 
       # @api private
-      # Closes the journal before a fork. In a worker the delivery opens it again.
-      #
-      # @return [nil]
-      def leave_to_fork
-        @left = @journal
-        close
+      # Keeps the journal closed during the block, which forks. It waits for an opening that is under way; the next one waits for the fork.
+      def closed_for_fork
+        is_locked = @lock.try_lock || @lock.lock # in a trap, only the first may be called
+        @left = @journal || @left
+        close_journal
+        yield
+      ensure
+        @lock.unlock if is_locked
       end
 
       # @api private
@@ -32,6 +33,14 @@ module Elah
       def close_if(journal)
         @journal = nil if @journal.equal?(journal)
         journal.close
+      end
+
+      private
+
+      def close_journal
+        journal = @journal
+        @journal = nil
+        journal&.close
       end
     end
   end

@@ -69,6 +69,9 @@ module Elah
       # @return [String] the event's id
       def id = Id.text(@raw_id)
 
+      # @return [Hash{String=>Object}, String] the data that was pushed, as {Event#data}
+      def data = Event.new(@raw_id, @stream, @accepted_ms, @json, @bytes).data
+
       # @return [Boolean] whether the event is a Hash
       def json? = @json
 

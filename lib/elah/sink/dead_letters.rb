@@ -2,9 +2,10 @@
 
 module Elah
   class Sink
-    # The dead letters of a {Sink}: lists, replays and discards them.
+    # The dead letters of a {Sink}: lists, reports, replays and discards them.
     module DeadLetters
-      PAGE_LETTERS = 500
+      # As many as are in memory at once, and as a transaction of the ledger withdraws.
+      PAGE_LETTERS = 100
       private_constant :PAGE_LETTERS
 
       # @param after [String, nil] the ID of the last letter of the previous page
@@ -32,14 +33,34 @@ module Elah
         end
       end
 
+      # @api private
+      # @param letters [Array<DeadLetter>] letters of a batch to log, and to report to callers that wait for these events
+      # @param batch [Array] the journal, and where the batch begins and ends
+      def parked(letters, *batch)
+        @notices.parked(letters)
+        @awaited.reject(letters, *batch)
+        pass_on(letters) if @destination.respond_to?(:parked)
+      end
+
       private
+
+      # The batch is settled, whatever the destination does now.
+      def pass_on(letters)
+        @destination.parked(letters)
+      rescue StandardError => e
+        raise if e.is_a?(Cancelled)
+
+        Log.current.exception(e, "The destination of the sink #{@name} failed with its dead letters")
+        ErrorReports.report(e, sink: @name)
+      end
 
       # Letters that are in the journal again are withdrawn, even if there is no room for the next one.
       def put_back(letters)
         last = nil
         returned = []
+        journal = self.journal
         letters.each do |letter|
-          last = append(letter)
+          last = journal.append_record(letter.json?, letter.bytes, letter.stream, letter.raw_id, letter.accepted_ms)
           returned << letter
         end
         letters.size
@@ -48,19 +69,18 @@ module Elah
         ledger.withdraw(returned)
       end
 
-      def append(letter)
-        journal.append_record(letter.json?, letter.bytes, letter.stream, letter.raw_id, letter.accepted_ms)
-      end
-
-      # @return [Array<Array<DeadLetter>>] the letters, as many at once as a transaction of the ledger can withdraw
+      # @return [Enumerator<Array<DeadLetter>>] pages of the letters, each read when it is needed
       def pages(ids)
-        return ids.map { |id| Id.raw(id) }.uniq.filter_map { |id| ledger.dead_letter(id) }.each_slice(PAGE_LETTERS).to_a if ids
+        return ids.map { |id| Id.raw(id) }.uniq.lazy.filter_map { |id| ledger.dead_letter(id) }.each_slice(PAGE_LETTERS) if ids
 
-        pages = []
-        while (page = ledger.dead_letters(after: pages.last&.last&.raw_id, limit: PAGE_LETTERS)).any?
-          pages << page
+        to = ledger.last_dead_id # a replayed event may be parked again meanwhile
+        Enumerator.new do |pages|
+          after = nil
+          while to && (page = ledger.dead_letters(after: after, limit: PAGE_LETTERS).select { |letter| letter.raw_id <= to }).any?
+            pages << page
+            after = page.last.raw_id
+          end
         end
-        pages
       end
     end
   end

@@ -5,7 +5,7 @@ module Elah
     # Delivery of one journal: sends its events to the destination in batches, and settles each batch in the ledger.
     class Delivery
       # Errors that may end while the ledger cannot be written: the batch is delivered, and only the settling is retried.
-      LEDGER_ERRORS = [Store::Full, Store::Busy, Store::Conflict, Store::Failed].freeze
+      LEDGER_ERRORS = [Store::Full, Store::Busy, Store::Conflict, Store::Failed, Store::CannotOpen].freeze
       # Errors that end a delivery instead of failing one batch.
       ENDING = [Closed, Damaged, Cancelled].freeze
       private_constant :LEDGER_ERRORS, :ENDING
@@ -110,7 +110,8 @@ module Elah
         dead = parked.map { |event| DeadLetter.of(event, refused[event], @journal.now_ms) }
         wait_for_room(dead.size)
         settle(position, following, delivered, dead)
-        until_stored { @ledger.aggregate_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
+        newest = [events.last.accepted_ms, @journal.now_ms].min / 60_000
+        until_stored { @ledger.aggregate_before(newest - @bounds.minutes_max) }
         @health.settled
         @parked.call(dead, @journal, position, following) if dead.any?
         @journal.release(following)

@@ -86,7 +86,7 @@ module Elah
         work = -> { starts_again?(journal, &block) }
         scheduler = Fiber.scheduler
         if defined?(Scheduler) && scheduler.is_a?(Scheduler)
-          Async.new(scheduler.event_loop, parent: nil, task: Task.transient) { @sink.start if work.call }
+          Async.new(scheduler.event_loop, parent: nil, task: Task.service) { @sink.start if work.call }
         else
           require_relative "../concurrency/own_loop" # two threads that load it at once would warn
           Thread.new { @sink.start if Elah.run(&work) }
@@ -99,12 +99,18 @@ module Elah
       rescue Damaged
         true
       ensure
-        @sink.close_if(journal)
+        @sink.close_if(journal) unless worker_ends?
+      end
+
+      # A worker closes its sinks when no fiber can push any more.
+      def worker_ends?
+        event_loop = Elah.current_loop
+        !event_loop.nil? && event_loop.server? && event_loop.closing?
       end
 
       # Whether a delivery has ended while there may be events: a fork has closed its journal, or the delivery of the same journal before the fork
-      # has settled its batch. Elsewhere than in the main thread, as in a supervisor, the next event opens the journal.
-      def interrupted?(journal) = !journal.closed? || (@sink.left?(journal) && Thread.current.equal?(Thread.main))
+      # has settled its batch.
+      def interrupted?(journal) = !journal.closed? || @sink.left?(journal)
     end
   end
 end

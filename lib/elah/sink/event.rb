@@ -8,13 +8,13 @@ module Elah
       DEPTH_MAX = 101
       private_constant :DEPTH_MAX
 
-      # @return [String] name of its stream; empty if it has none
+      # @return [String] name of its stream, frozen; empty if it has none
       attr_reader :stream
 
       # @return [Integer] when it was accepted, in milliseconds since 1970
       attr_reader :accepted_ms
 
-      # @return [String] its bytes in the journal: the JSON of a Hash, or the String that was pushed
+      # @return [String] its bytes in the journal, frozen: the JSON of a Hash, or the String that was pushed
       attr_reader :bytes
 
       # @api private
@@ -25,10 +25,10 @@ module Elah
       def initialize(raw_id, stream, accepted_ms, json, bytes)
         @raw_id = raw_id
         @id = nil
-        @stream = stream
+        @stream = stream.freeze
         @accepted_ms = accepted_ms
         @json = json
-        @bytes = bytes
+        @bytes = bytes.freeze
         @data = nil
       end
 
@@ -40,8 +40,8 @@ module Elah
 
       # Whatever the sink has accepted can be read: the size of an event bounds the number of names in it.
       #
-      # @return [Hash{String=>Object}, String] the data that was pushed; a Hash has Strings as keys
-      def data = @data ||= @json ? JSON.parse_within(@bytes, DEPTH_MAX, @bytes.bytesize) : @bytes
+      # @return [Hash{String=>Object}, String] the data that was pushed; a Hash has Strings as keys. The caller may change it
+      def data = @data ||= @json ? JSON.parse_within(@bytes, DEPTH_MAX, @bytes.bytesize) : @bytes.dup
 
       # @param key [String]
       # @return [Object, nil] a value of {#data}
@@ -49,6 +49,11 @@ module Elah
 
       # @return [Time] when it was accepted
       def accepted_at = Time.at(0, @accepted_ms, :millisecond, in: "UTC")
+
+      # Forgets how a destination has changed {#data}, before the next attempt.
+      #
+      # @api private
+      def reset = @data = nil
 
       # @api private
       # @param block [#call] maps this event for a destination. It knows no other event, so its {Rejected} says nothing about the rest of the batch

@@ -40,10 +40,12 @@ module Elah
       # @param duplicate_seconds [Integer] how long the server remembers the IDs of events
       # @return [self]
       # @raise [Elah::Unavailable] when the server refuses, or has no JetStream
+      # @raise [Elah::DeadlineExceeded] when it does not respond within `sink_attempt_seconds`
       def create(duplicate_seconds: 3600)
         window = duplicate_seconds * 1_000_000_000
         config = { name: @stream, subjects: [@subject], storage: "file", retention: "limits", duplicate_window: window }
-        reply = @nats.alone { @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]) }.first
+        request = ["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]
+        reply = Elah.timeout(Elah.config.sink_attempt_seconds) { @nats.alone { @nats.request([request]) } }.first
         error = JSON.parse(reply)["error"] if reply
         return self if error && error["err_code"] == STREAM_EXISTS
 

@@ -9,7 +9,7 @@ module Elah
 
       # @param folder [String] of the sink
       # @return [Array<String>] names of the journals
-      def self.names(folder) = Dir.exist?(folder) ? Dir.children(folder).grep(/\Ajournal-\d+\z/).sort : []
+      def self.names(folder) = Dir.exist?(folder) ? Dir.children(folder).select { |name| name.b.match?(/\Ajournal-\d+\z/) }.sort : []
 
       # @param folder [String] of the sink
       # @return [Array<String>] paths of the segments that were set aside as damaged

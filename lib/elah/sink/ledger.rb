@@ -1,21 +1,24 @@
 # frozen_string_literal: true
 
+require_relative "counts"
 require_relative "dead_letter"
 
 module Elah
   class Sink
-    # The durable state of a sink, in a store that all its processes share: the position of each journal, the counts of accepted, delivered and
-    # parked events by stream and minute, and the dead letters. One transaction settles a batch, so a killed process leaves all of it or nothing.
+    # The durable state of a sink, in a store that all its processes share: the position of each journal, the {Counts} of accepted, delivered and
+    # parked events, and the dead letters. One transaction settles a batch, so a killed process leaves all of it or nothing.
     class Ledger
-      # The key under which minutes older than those kept are added up.
-      EARLIER = 0
       HORIZON = "horizon"
-      # Rows of a transaction, if all of them need not change at once.
-      ROWS_AT_ONCE = 500
-      private_constant :HORIZON, :ROWS_AT_ONCE
+      JOURNALS_MAX = 100_000
+      private_constant :HORIZON, :JOURNALS_MAX
 
-      # One consistent read of all counters.
-      Reading = Struct.new(:sums, :progress, :horizon)
+      # One consistent view of a ledger, while {Ledger#view} runs its block.
+      #
+      # @attr_reader [Transaction] tx for the methods of {Counts}
+      # @attr_reader [Counts] counts
+      # @attr_reader [Hash{String=>Array(Integer, Integer)}] progress by journal, as of {Ledger#progress}
+      # @attr_reader [Integer] horizon the first minute that has counts of its own
+      View = Struct.new(:tx, :counts, :progress, :horizon)
 
       # @param folder [String] of the sink
       # @return [Ledger]
@@ -30,7 +33,7 @@ module Elah
       # @param store [Elah::Store]
       def initialize(store)
         @store = store
-        @minutes = store.table("minutes")
+        @counts = Counts.new(store)
         @positions = store.table("positions")
         @dead = store.table("dead")
         @summed = 0
@@ -56,12 +59,12 @@ module Elah
           settled = tx.get(@positions, journal)&.unpack1("Q>") || 0
           raise Closed, "#{journal} belongs to another process now." unless settled == from
 
-          sums = zeros
+          changes = Counts.changes
           horizon = horizon(tx)
-          accepted.each { |stream, minute, events| sums[key(stream, minute, horizon)][0] += events }
-          tally(delivered) { |stream, minute, events| sums[key(stream, minute, horizon)][1] += events }
-          dead.each { |letter| park(tx, letter, sums[key(letter.stream, letter.accepted_ms / 60_000, horizon)]) }
-          add(tx, sums)
+          accepted.each { |stream, minute, events| changes[row(stream, minute, horizon)][0] += events }
+          tally(delivered) { |stream, minute, events| changes[row(stream, minute, horizon)][1] += events }
+          dead.each { |letter| park(tx, letter, changes[row_of(letter, horizon)]) }
+          @counts.add(tx, changes)
           tx.put(@positions, journal, progress.pack("Q>2"))
         end
       end
@@ -71,10 +74,10 @@ module Elah
       # @param minute [Integer]
       # @return [void]
       def aggregate_before(minute)
-        return if minute <= @summed
+        return if minute < 1 || minute == @summed
 
         @summed = minute
-        nil until @store.transaction { |tx| aggregate_some(tx, minute) } < ROWS_AT_ONCE
+        nil until @store.transaction { |tx| aggregate_some(tx, minute) } < Counts::ROWS_AT_ONCE
       end
 
       # Subtracts lost events from the accepted ones: events that are neither delivered, queued nor dead. After an interruption the rest is still
@@ -83,24 +86,28 @@ module Elah
       # @param missing [Hash{Array(String, Integer)=>Integer}] their number, by stream and minute
       # @return [void]
       def write_off(missing)
-        missing.each_slice(ROWS_AT_ONCE) do |rows|
+        missing.each_slice(Counts::ROWS_AT_ONCE) do |rows|
           @store.transaction do |tx|
-            sums = zeros
+            changes = Counts.changes
             horizon = horizon(tx)
-            rows.each { |(stream, minute), events| sums[key(stream, minute, horizon)][0] -= events }
-            add(tx, sums)
+            rows.each { |(stream, minute), events| changes[row(stream, minute, horizon)][0] -= events }
+            @counts.add(tx, changes)
           end
         end
       end
 
-      # @return [Reading]
-      def read
+      # @yieldparam view [View] of one moment, however long the block reads it
+      # @return [Object] the block's value
+      # @raise [Store::Closed] when a fork has ended the view
+      def view
         @store.transaction do |tx|
-          sums = all(tx, @minutes).to_h { |key, value| [[key.byteslice(4..).force_encoding("UTF-8"), key.unpack1("N")], value.unpack("q>3")] }
-          progress = all(tx, @positions).to_h { |key, value| [key, value.unpack("Q>2")] }
-          Reading.new(sums, progress.except(HORIZON), horizon(tx))
+          progress = tx.range(@positions, limit: JOURNALS_MAX).to_h { |key, value| [key, value.unpack("Q>2")] }
+          yield View.new(tx, @counts, progress.except(HORIZON), horizon(tx))
         end
       end
+
+      # @return [Integer] the minute of the system's clock, since 1970
+      def now_minute = @store.now_ms / 60_000
 
       # @return [Integer] dead letters
       def dead_count = @dead.size
@@ -109,6 +116,9 @@ module Elah
       # @param limit [Integer]
       # @return [Array<DeadLetter>] in the order in which the events were created
       def dead_letters(after: nil, limit: 100) = @dead.range(after: after, limit: limit).map { |id, bytes| DeadLetter.load(id, bytes) }
+
+      # @return [String, nil] the ID, as 16 bytes, of the last of them
+      def last_dead_id = @dead.range(limit: 1, reverse: true).first&.first
 
       # @param raw_id [String] 16 bytes
       # @return [DeadLetter, nil]
@@ -121,17 +131,17 @@ module Elah
       # @return [void]
       def withdraw(letters)
         @store.transaction do |tx|
-          sums = zeros
+          changes = Counts.changes
           horizon = horizon(tx)
           letters.each do |letter|
             next unless stored(tx, letter.raw_id)&.parkings == letter.parkings
 
             tx.delete(@dead, letter.raw_id)
-            sum = sums[key(letter.stream, letter.accepted_ms / 60_000, horizon)]
-            sum[0] -= 1
-            sum[2] -= 1
+            counts = changes[row_of(letter, horizon)]
+            counts[0] -= 1
+            counts[2] -= 1
           end
-          add(tx, sums)
+          @counts.add(tx, changes)
         end
       end
 
@@ -139,9 +149,6 @@ module Elah
       def close = @store.close
 
       private
-
-      # Accepted, delivered and dead events, by the key of a minute.
-      def zeros = Hash.new { |all, key| all[key.freeze] = [0, 0, 0] }
 
       # Most events of a batch share stream and minute.
       def tally(events)
@@ -151,46 +158,29 @@ module Elah
       end
 
       # A letter that is parked again replaces the first one, which was counted before.
-      def park(tx, letter, sum)
+      def park(tx, letter, counts)
         earlier = stored(tx, letter.raw_id)
         letter = letter.replacing(earlier) if earlier
         tx.put(@dead, letter.raw_id, letter.dump)
-        earlier ? sum[0] -= 1 : sum[2] += 1
+        earlier ? counts[0] -= 1 : counts[2] += 1
       end
 
       def stored(tx, raw_id) = tx.get(@dead, raw_id)&.then { |bytes| DeadLetter.load(raw_id, bytes) }
 
-      def add(tx, sums)
-        sums.each do |key, changes|
-          sum = tx.get(@minutes, key)&.unpack("q>3") || [0, 0, 0]
-          tx.put(@minutes, key, sum.zip(changes).map(&:sum).pack("q>3"))
-        end
-      end
-
+      # A clock that was ahead has moved the horizon there. It goes back once that splits no event's counts between two rows.
       def aggregate_some(tx, minute)
-        old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: ROWS_AT_ONCE)
-        sums = zeros
-        old.each do |key, value|
-          earlier = [EARLIER].pack("N") + key.byteslice(4..)
-          sums[earlier] = sums[earlier].zip(value.unpack("q>3")).map(&:sum)
-          tx.delete(@minutes, key)
-        end
-        add(tx, sums)
-        tx.put(@positions, HORIZON, [minute, 0].pack("Q>2")) if minute > horizon(tx)
-        old.size
+        rows = @counts.aggregate_some(tx, minute)
+        horizon = horizon(tx)
+        is_ahead = horizon > now_minute && @counts.earlier_settled?(tx)
+        tx.put(@positions, HORIZON, [minute, 0].pack("Q>2")) if minute > horizon || is_ahead
+        rows
       end
 
-      def key(stream, minute, horizon) = [minute < horizon ? EARLIER : minute].pack("N") + stream.b
+      def row_of(letter, horizon) = row(letter.stream, letter.accepted_ms / 60_000, horizon)
+
+      def row(stream, minute, horizon) = [stream, minute < horizon ? Counts::EARLIER : minute]
 
       def horizon(tx) = tx.get(@positions, HORIZON)&.unpack1("Q>") || 0
-
-      def all(tx, table)
-        found = []
-        while (page = tx.range(table, after: found.last&.first)).any?
-          found.concat(page)
-        end
-        found
-      end
     end
   end
 end

@@ -14,7 +14,7 @@ module Elah
       # @api private
       # @raise [Elah::OptionError] when a sink of another name has the folder: each would deliver the events of both
       def add(sink)
-        other = all.find { |known| known.name != sink.name && File.expand_path(known.folder) == File.expand_path(sink.folder) }
+        other = all.find { |known| known.name != sink.name && known.folder == sink.folder }
         raise OptionError, "The sinks #{other.name} and #{sink.name} have the same folder, #{sink.folder}. Give each its own." if other
 
         @sinks << sink
@@ -28,21 +28,28 @@ module Elah
       # @return [void]
       def close_all = all.each(&:close)
 
-      # Closes the sinks before Ruby forks.
+      # @api private
+      # Keeps the sinks closed during the block, which forks.
+      def closed_for_fork(sinks = all, &fork)
+        first, *others = sinks
+        first ? first.closed_for_fork { closed_for_fork(others, &fork) } : yield
+      end
+
+      # Closes the sinks while Ruby forks. Pushes wait meanwhile, so what may wait for a database comes before.
       # @api private
       module Fork
         # @return [Integer] as fork(2)
         def _fork
-          Sink.all.each(&:leave_to_fork)
-          super
+          Entity::Collection.flush_all unless Elah.autoload?(:Entity)
+          Sink.closed_for_fork { super }
         end
 
         # `Process.daemon` forks without `_fork`.
         #
         # @return [Integer] as Process.daemon
         def daemon(...)
-          Sink.close_all
-          super
+          Entity::Collection.flush_all unless Elah.autoload?(:Entity)
+          Sink.closed_for_fork { super }
         end
       end
 
@@ -53,7 +60,7 @@ module Elah
         # A strong reference, because the weak maps of a Ruby before 3.3 can return collected objects.
         sink.instance_variable_set(:@sinks, [])
         Config.at(:before_worker_boot) { sink.start_all }
-        Config.at(:before_worker_shutdown) { sink.close_all }
+        Config.at(:before_fork) { sink.close_all } # for good: the supervisor leaves its events to the workers
       end
     end
   end

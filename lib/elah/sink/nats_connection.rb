@@ -122,7 +122,7 @@ module Elah
       def stale? = @socket.to_io.wait_readable(0)
 
       def connect_to_one
-        @socket = TCPSocket.new(@url.host, @url.port || PORT, connect_timeout: CONNECT_SECONDS)
+        @socket = TCPSocket.new(@url.hostname, @url.port || PORT, connect_timeout: CONNECT_SECONDS)
         info = JSON.parse(line[/\AINFO (.*)/, 1] || raise(IOError, "it does not speak NATS"))
         @payload_bytes_max = info.is_a?(Hash) ? info["max_payload"] : nil
         raise IOError, "it names no max_payload" unless @payload_bytes_max.is_a?(Integer) && @payload_bytes_max.positive?

@@ -11,7 +11,7 @@ module Elah
       # Accepts a request as an event, and waits for the durability as {Sink#push} does. The event has the members of `with`, then `path`, `headers`
       # and `params`. These three replace members of `with` that have their names.
       #
-      # @param request [Elah::Request, Elah::API::RackRequest] as an endpoint has it
+      # @param request [Elah::Request, Elah::Framework::RackRequest] as an endpoint has it
       # @param with [Hash] the first members of the event
       # @param params [Hash]
       # @param except [Array<String>] names of headers to leave out, in lower case
@@ -40,6 +40,8 @@ module Elah
           journal.append_request(request, [with, params, only || except, !only.nil?], stream, raw_id)
         end
         Receipt.new(raw_id, met)
+      rescue Closed
+        retry
       end
 
       # Accepts every object of a body, or raises and accepts none. Each event has the members of `with`, then the object's unchanged text under the
@@ -68,13 +70,15 @@ module Elah
 
         journal.wait_synced(position) if durability == :disk
         [BatchReceipt.new(ids, durability), count, paths]
+      rescue Closed
+        retry
       end
 
       # @api private
       # @return [Hash] the event of a request that another server received
       def self.event(request, with, params, except, only)
         raise TypeError, "with: is a Hash, not #{with.class}." unless with.is_a?(Hash)
-        raise TypeError, "push_request needs the request of an endpoint, not #{request.class}." unless request.is_a?(API::RackRequest)
+        raise TypeError, "push_request needs the request of an endpoint, not #{request.class}." unless request.is_a?(Framework::RackRequest)
 
         (only || except).each { |name| check_name(name) }
         kept = only ? request.headers.slice(*only) : request.headers.except(*except)

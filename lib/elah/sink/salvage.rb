@@ -36,7 +36,8 @@ module Elah
         findings = Journals.damaged(@folder).map { |path| salvage_file(path) }
         missing = Account.of(@folder, ledger).missing
         ledger.write_off(missing)
-        Outcome.new(findings, missing.values.sum)
+        # Events that were read count anew, with their new records; only the others are lost.
+        Outcome.new(findings, [missing.values.sum - findings.sum(&:events), 0].max)
       end
 
       def salvage_file(path)

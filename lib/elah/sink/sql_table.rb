@@ -9,13 +9,18 @@ module Elah
       ROWS = [128, 16, 1].freeze
       NAME = /\A[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?\z/.freeze
       COLUMNS = %w[stream accepted_at data].freeze
+      # Of MySQL and MariaDB, whose databases may have another by default, in which not every text can be stored.
+      UTF8 = "CHARACTER SET utf8mb4"
+      # SQLSTATE of PostgreSQL, whose IF NOT EXISTS fails while another process creates the table.
+      CREATED_MEANWHILE = %w[23505 42710].freeze
+      CREATIONS_MAX = 5
       # Classes of SQLSTATE that do not concern a row: connection, access, schema, transactions, locks, resources, the server's own state. Triggers
       # may use any other.
       OF_THE_SERVER = %w[08 0A 0L 0P 25 26 28 2D 34 3B 3D 3F 40 42 53 55 57 58 70 72 F0 HV HY XA XX].freeze
       # Numbers of MySQL and MariaDB that concern a row in spite of their SQLSTATE: it is too large, lacks a value, has a wrong one, or fits no
       # partition, view or CHECK.
       OF_A_ROW = [1118, 1364, 1366, 1369, 1526, 3819].freeze
-      private_constant :ROWS, :NAME, :COLUMNS, :OF_THE_SERVER, :OF_A_ROW
+      private_constant :ROWS, :NAME, :COLUMNS, :UTF8, :CREATED_MEANWHILE, :CREATIONS_MAX, :OF_THE_SERVER, :OF_A_ROW
 
       # @param sql [Elah::SQL]
       # @param table [String]
@@ -37,10 +42,13 @@ module Elah
       #
       # @return [self]
       def create
-        id, time, json = @sql.postgres? ? %w[uuid timestamptz jsonb] : ["char(36) CHARACTER SET ascii", "datetime(3)", "longtext"]
-        @sql.execute("CREATE TABLE IF NOT EXISTS #{@table} (id #{id} PRIMARY KEY, stream varchar(255) NOT NULL, " \
-                     "accepted_at #{time} NOT NULL, data #{json} NOT NULL)")
+        attempts ||= 0
+        id, time, json, text = @sql.postgres? ? %w[uuid timestamptz jsonb] : ["char(36) CHARACTER SET ascii", "datetime(3)", "longtext", UTF8]
+        @sql.execute("CREATE TABLE IF NOT EXISTS #{@table} (id #{id} PRIMARY KEY, stream varchar(255) #{text} NOT NULL, " \
+                     "accepted_at #{time} NOT NULL, data #{json} #{text} NOT NULL)")
         self
+      rescue ::Elah::SQL::Error => e
+        CREATED_MEANWHILE.include?(e.sqlstate) && (attempts += 1) < CREATIONS_MAX ? retry : raise
       end
 
       # @param events [Array<Event>]

@@ -167,12 +167,15 @@ module Elah
       # @api private
       def placement = membership.placement
 
-      # This process takes part in the cluster from now on.
+      # This process takes part in the cluster from now on. Its entities write past {#database}, and their rows expire too.
       #
       # @param event_loop [Elah::EventLoop, nil]
       # @param peers [Entity::Peers, nil]
       # @api private
-      def join(event_loop, peers) = membership.join(event_loop, peers)
+      def join(event_loop, peers)
+        @sweeper.start
+        membership.join(event_loop, peers)
+      end
 
       # @return [Boolean] whether processes of other machines share it
       # @api private
@@ -183,8 +186,10 @@ module Elah
       attr_reader :identity
 
       # Hands the entities of this process over. Their writes are stored first.
+      #
+      # @return [Array<Entity::Activation>] those that were in memory
       # @api private
-      def leave = @membership&.leave
+      def leave = (Elah.autoload?(:Entity) ? [] : Entity::Collection.leave(self)).tap { @membership&.leave }
 
       # @return [nil] the database tells owners apart
       # @api private
@@ -220,7 +225,10 @@ module Elah
 
       # @return [Array(String, String), nil] the URL, and why the database is known to accept no writes
       # @api private
-      def trouble = (@database.trouble || @membership&.trouble)&.then { |reason| [dir, reason] }
+      def trouble
+        note_full
+        (@database.trouble || @membership&.trouble)&.then { |reason| [dir, reason] }
+      end
 
       # @return [Array<String>] what has happened to this process in the cluster since the last call
       # @api private
@@ -228,7 +236,10 @@ module Elah
 
       # @return [Array(String, String), nil] as {#trouble}, after a look
       # @api private
-      def check = @database.check&.then { |reason| [dir, reason] }
+      def check
+        note_full
+        @database.check&.then { |reason| [dir, reason] }
+      end
 
       # @return [Array<Array(Table, String)>]
       # @raise [ArgumentError] when a key is missing
@@ -266,6 +277,11 @@ module Elah
         raise Closed, "The store is closed." if closed?
 
         Transaction.new(self)
+      end
+
+      # Entities write past {#database}.
+      def note_full
+        @database.found_full if @membership&.full?
       end
 
       # The more often it has lost, the longer, so that others are through by then.

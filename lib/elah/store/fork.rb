@@ -8,6 +8,9 @@ module Elah
     module Fork
       # @return [Integer] as fork(2)
       def _fork
+        # While the first one waits for the disk, other threads wait too. Then they run before the second one, and may begin a transaction. After
+        # that none runs: Ruby changes threads at the end of a block or a method of Ruby, and there is none.
+        Store.release_all
         Store.release_all
         super.tap { |child| Store.clusters.each(&:forked) if child.zero? }
       end

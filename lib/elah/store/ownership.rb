@@ -45,20 +45,32 @@ module Elah
 
       # @api private
       def take
-        @before = @table.get(@key)
-        @table.put(@key, @token)
+        @store.transaction do |tx|
+          @before = tx.get(@table, @key)
+          tx.put(@table, @key, @token)
+        end
       end
 
       # @api private
       def give_back
-        transaction { |tx| @before ? tx.put(@table, @key, @before) : tx.delete(@table, @key) }
+        Elah.shield do
+          settle # a cancelled {take} has left the wait for its write, which goes on
+          transaction { |tx| @before ? tx.put(@table, @key, @before) : tx.delete(@table, @key) }
+        end
       rescue Store::Error
         nil # the store is closed, or another process has it by now
       end
 
+      # @return [nil]
+      # @raise [OpenedElsewhere] in a fork, where a fiber of the parent may hold a lock for good
+      def check_process
+        raise OpenedElsewhere, FORK unless @process_id == Process.pid
+      end
+
+      # @return [nil]
       # @raise [OpenedElsewhere] when the right is gone
       def check
-        raise OpenedElsewhere, FORK unless @process_id == Process.pid
+        check_process
         raise OpenedElsewhere, TAKEN unless @table.get(@key) == @token
       end
 
@@ -70,8 +82,7 @@ module Elah
       # @yieldparam tx [Elah::Store::Transaction]
       # @raise [OpenedElsewhere]
       def transaction
-        raise OpenedElsewhere, FORK unless @process_id == Process.pid
-
+        check_process
         @store.transaction do |tx|
           raise OpenedElsewhere, TAKEN unless tx.get(@table, @key) == @token
 

@@ -67,12 +67,13 @@ module Elah
 
     # @api private
     # @param limit [Integer] number of entries to read
+    # @param name [String] of the argument
     # @return [Integer]
     # @raise [ArgumentError]
-    def self.limit(limit, name: "limit", least: 0)
-      return limit if limit.is_a?(Integer) && limit.between?(least, LIMIT_MAX)
+    def self.limit(limit, name: "limit", least: 0, most: LIMIT_MAX)
+      return limit if limit.is_a?(Integer) && limit.between?(least, most)
 
-      raise ArgumentError, "#{name}: must be an Integer from #{least} to #{LIMIT_MAX}, not #{limit.inspect}"
+      raise ArgumentError, "#{name}: must be an Integer from #{least} to #{most}, not #{limit.inspect}"
     end
   end
 end

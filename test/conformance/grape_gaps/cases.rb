@@ -89,7 +89,7 @@ module GrapeGaps
     end,
     recognize_path: -> { api { get(:x) { "y" } }.recognize_path("/x").nil? },
     before_each: lambda do
-      endpoints = defined?(Grape) ? Grape::Endpoint : Elah::API::Endpoint
+      endpoints = defined?(Grape) ? Grape::Endpoint : Elah::Framework::Endpoint
       endpoints.before_each { |endpoint| endpoint.define_singleton_method(:helped) { "set" } }
       ask(api { get(:x) { helped } })
     ensure

@@ -28,11 +28,15 @@ class Account < Elah::Entity
 
   def pid = Process.pid
 
+  def echo(text) = text
+
   def fail = raise(TypeError, "in the owner")
 
   def keywords(first, more: nil) = [first, more]
 
   def ask(reference, name) = ACCOUNTS[reference].public_send(name)
+
+  def hang = Queue.new.pop
 
   # Waits for another that waits for this one.
   def ask_back(other) = ACCOUNTS[other].ask(key, :balance)
@@ -74,6 +78,15 @@ class AccountsAPI < Elah::API
     { answers: answers.map { |answer| answer.is_a?(Exception) ? answer.class.name : answer } }
   end
 
+  # What 40 long results, of arguments as long, are together.
+  get("long/:bytes") do
+    text = "x" * params[:bytes].to_i
+    many = ACCOUNTS.call_many((1..40).map { |key| [key.to_s, :echo, text] })
+    gathered = Elah.gather { |gather| (1..40).each { |key| gather.call(key, ACCOUNTS[key].deferred.echo(text)) } }
+    answers = [*many, *gathered.map { |result| result.error || result.value }]
+    { answers: answers.map { |answer| answer.is_a?(Exception) ? answer.class.name : answer.size } }
+  end
+
   get("gather/:ms") do
     started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     results = Elah.gather(deadline: params[:ms].to_i / 1000.0) do |gather|
@@ -81,6 +94,23 @@ class AccountsAPI < Elah::API
     end
     { answers: results.values, outcomes: results.map(&:outcome).tally,
       seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - started }
+  end
+
+  get("wrong/:keys") do
+    wrong = params[:keys].split(",")
+    results = Elah.gather do |gather|
+      ("1".."40").each { |key| gather.call(key, ACCOUNTS[key].deferred.echo(wrong.include?(key) ? -> {} : key)) }
+    end
+    { failed: results.reject(&:returned?).to_h { |result| [result.key, result.error.class.name] },
+      answers: results.select(&:returned?).to_h { |result| [result.key, result.value] } }
+  end
+
+  get("hang/:key/beside/:others") do
+    results = Elah.gather(deadline: 2) do |gather|
+      gather.call(:hangs, ACCOUNTS[params[:key]].deferred.hang, fallback: nil)
+      params[:others].split(",").each { |key| gather.call(key, ACCOUNTS[key].deferred.deposit(1), fallback: "none") }
+    end
+    { answers: results.to_h }
   end
 end
 

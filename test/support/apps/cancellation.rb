@@ -58,6 +58,15 @@ class CancellationApp < Elah::API
     end
   end
 
+  get(:writes) do
+    stream do |out|
+      loop { out.write("x" * 100_000) }
+    rescue Elah::ClientGone
+      CancellationApp.noting("cleanup") { sleep(1) }
+      CancellationApp.noting("writes") { sleep }
+    end
+  end
+
   get(:times_out) { Elah.timeout(0.05) { sleep } }
   get(:left) { Elah.async { Elah.deadline.round(1) }.value.to_s }
   get(:gathers) { Elah.gather(deadline: 0.05) { |g| g.call(fallback: "late") { sleep } }.values.first }

@@ -33,11 +33,15 @@ AFTER = {
   "/streaming_upgrade" => [101, { "connection" => "upgrade", "upgrade" => "echo" }, ECHO],
   "/partial_raises" => [200, TEXT.merge("rack.hijack" => ->(io) { io.write("part"); raise "in the callback" }), []],
   "/partial_header" => [200, TEXT.merge("x-evil" => "a\r\nb", "rack.hijack" => ->(io) { io.close }), []],
+  "/left" => [200, TEXT, ["ignored"]],
   "/plain" => [200, TEXT, ["plain"]]
 }.freeze
 
 run lambda { |env|
   path = env["PATH_INFO"]
+  next [200, TEXT.dup, [Dir.children("/proc/self/fd").size.to_s]] if path == "/open_files"
+
+  Elah.async { env["rack.hijack"].call } if path == "/left" # which ends with its request
   sleep if path == "/sleeps"
   next AFTER.fetch(path).then { |status, headers, body| [status, headers.dup, body] } unless BEFORE.key?(path)
 

@@ -65,6 +65,7 @@ end
 
 GO_ON = Queue.new
 FILE = Tempfile.new("elah").tap { |file| file.write("0123456789" * 30_000); file.flush }
+NAMED = Tempfile.new("r\u00e9sum\u00e9").tap { |file| file.write("named"); file.flush }
 TEXT = { "Content-Type" => "text/plain" }.freeze
 
 # Framed by the app, with the bytes that Rack::Chunked would write.
@@ -161,11 +162,26 @@ FORMS = {
   "call_endless" => lambda do |_|
     [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }]
   end,
+  "call_continued" => lambda do |_|
+    body = CountedStream.new("call_continued") do |stream|
+      Fiber.schedule do
+        stream << "part"
+        GO_ON.pop
+        stream << "the rest"
+      rescue StandardError => e
+        FINISHED["call_continued"] << e.class.name
+        raise
+      end
+    end
+    [200, TEXT, body]
+  end,
   "file" => ->(_) { [200, TEXT, CountedFile.new("file") { FILE.path }] },
   "file_pathname" => ->(_) { [200, TEXT, CountedFile.new("file_pathname") { Pathname(FILE.path) }] },
+  "file_binary" => ->(_) { [200, TEXT, CountedFile.new("file_binary") { NAMED.path.b }] },
   "file_part" => lambda do |_|
     [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }]
   end,
+  "file_rest" => ->(_) { [200, TEXT, File.open(FILE.path).tap { |file| file.seek(-3, IO::SEEK_END) }] },
   "file_range" => lambda do |_|
     [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }]
   end,
@@ -221,6 +237,7 @@ FORMS = {
   "waits" => ->(_) { [200, TEXT, Counted.new("waits", "a") { sleep }] },
   "finished_raises" => lambda { |env|
     env["rack.response_finished"] << ->(*) { FINISHED["finished_raises"] << "ran" } << ->(*) { raise "in the callable" }
+    env["rack.response_finished"] << ->(*) { raise NotImplementedError }
     [200, TEXT, ["f"]]
   },
   "deadline" => lambda { |env|

@@ -24,7 +24,9 @@ module Servers
 
     def prepare = FileUtils.mkdir(data_path)
 
-    def command = [PROGRAM, *arguments.merge(@settings).flat_map { |name, value| ["--#{name}", value.to_s] }]
+    def command
+      [PROGRAM, *arguments.merge(@settings).flat_map { |name, value| ["--#{name}", *Array(value).map(&:to_s)] }]
+    end
 
     def arguments
       listen = tls? ? tls_arguments : { "port" => port }

@@ -27,6 +27,9 @@ module Servers
     POLL_SECONDS = 0.005
     ADDRESS_TAKEN = /address already in use|could not bind|can't start server: bind/i.freeze
 
+    # What one says that starts while a process of the killed one has not ended.
+    NOT_ENDED = /pre-existing shared memory block/.freeze
+
     # @return [Integer]
     attr_reader :port
 
@@ -167,7 +170,7 @@ module Servers
 
     # Starts the process and waits until it serves.
     #
-    # @return [Boolean] false when its port is taken
+    # @return [Boolean] false when its port is taken, or the server before it has not ended
     # @raise [Failure] when it ended for another reason, or is silent
     def launch
       FileUtils.rm_f(log_path)
@@ -176,7 +179,7 @@ module Servers
       wait_for("#{name} to start") { !running? || log.match?(self.class::READY) }
       return true if running?
 
-      log.match?(ADDRESS_TAKEN) ? false : raise(Failure, "#{name} ended at its start:\n#{log}")
+      log.match?(Regexp.union(ADDRESS_TAKEN, NOT_ENDED)) ? false : raise(Failure, "#{name} ended at its start:\n#{log}")
     end
 
     def wait_until_ended = @process.nil? || !@process.join(STOP_SECONDS).nil?

@@ -39,6 +39,18 @@ class DalliAdapterTest < Minitest::Test
     end
   end
 
+  # What ends a request is no Cancelled: dalli took memcached for dead after the first slow reply.
+  def test_after_a_deadline_the_cache_is_still_used
+    Elah.run do
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.1) { @cache.get("silent") } }
+      assert_equal "found", @cache.get("key")
+      gone = Elah.async { @cache.get("silent") }
+      2.times { @asked.pop }
+      assert_instance_of Elah::ClientGone, gone.cancel(Elah::ClientGone.new("gone")).wait.error
+      assert_equal "found", @cache.get("key")
+    end
+  end
+
   private
 
   # Memcached's binary protocol. The key "silent" has no response.

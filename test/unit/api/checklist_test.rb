@@ -17,7 +17,7 @@ class APIChecklistTest < Minitest::Test
   end
 
   # A built-in rule that an app has made its own.
-  class ShortValidator < Elah::API::Validators::LengthValidator
+  class ShortValidator < Elah::Framework::Validators::LengthValidator
     def initialize(names, option, *rest) = super(names, { max: option }, *rest)
   end
 
@@ -125,32 +125,32 @@ class APIChecklistTest < Minitest::Test
 
   # What is wrong, each with its parameters and code, and what the parameters are then.
   def outcome(declaration, given)
-    validators = Elah::API::Parameters.new(&declaration).validators
-    params = Elah::API::Params.from(Marshal.load(Marshal.dump(given)))
-    faults = block_given? ? yield(validators, params) : Elah::API::Checklist.new(validators).faults(params, nil)
+    validators = Elah::Framework::Parameters.new(&declaration).validators
+    params = Elah::Framework::Params.from(Marshal.load(Marshal.dump(given)))
+    faults = block_given? ? yield(validators, params) : Elah::Framework::Checklist.new(validators).faults(params, nil)
     [faults.map { |fault| ["#{fault.params.join(', ')} #{fault.message}", fault.code] }, params]
   end
 
   def faults_of_every_rule(validators, params)
     validators.each_with_object([]) do |validator, errors|
       count = errors.size
-      validator.check(params, errors, nil)
+      validator._check(params, errors, nil)
       return errors if errors.size > count && validator.fail_fast?
     end
   end
 
   # Kind and names of the rules that are asked about a request.
   def asked(given, &declaration)
-    validators = Elah::API::Parameters.new(&declaration).validators
-    checklist = Elah::API::Checklist.new(validators)
+    validators = Elah::Framework::Parameters.new(&declaration).validators
+    checklist = Elah::Framework::Checklist.new(validators)
     asked = []
     validators.each do |validator|
-      validator.define_singleton_method(:check) do |params, errors, endpoint|
-        asked << [(respond_to?(:kind) ? kind : self.class).name[/(\w+)Validator\z/, 1], *names]
+      validator.define_singleton_method(:_check) do |params, errors, endpoint|
+        asked << [(respond_to?(:kind) ? kind : self.class).name[/(\w+)Validator\z/, 1], *_names]
         super(params, errors, endpoint)
       end
     end
-    checklist.faults(Elah::API::Params.from(given), nil)
+    checklist.faults(Elah::Framework::Params.from(given), nil)
     asked
   end
 end

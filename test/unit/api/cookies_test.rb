@@ -4,7 +4,7 @@ require "support/api_case"
 
 # Cookies in and out.
 class APICookiesTest < APICase
-  Cookies = Elah::API::Cookies
+  Cookies = Elah::Framework::Cookies
 
   def test_reads_what_the_client_sent
     cookies = Cookies.new("a=1; b=two%20words; c=x=y; a=later; broken")

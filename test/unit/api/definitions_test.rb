@@ -36,27 +36,38 @@ class APIDefinitionsTest < APICase
       route(:any, :x) { 3 }
       get("y/:id", requirements: { id: /\d+/ }) { 4 }
       get("y/:name") { 5 }
+      get(":year/:slug", requirements: { year: /\d{4}/ }) { 9 }
+      get(":lang/:year", requirements: { year: /\d{4}/ }) { 10 }
       version("v1", using: :header, vendor: "acme") { get(:z) { 6 } }
       version("v2", using: :header, vendor: "acme") { get(:z) { 7 } }
       version("v1", "v2", using: :path) { get(:w) { 8 } }
     end
     assert_empty logged { distinct.compile! }
+    assert_equal %w[9 10], %w[/2024/x /en/2024].map { |path| get(distinct, path).body }
     versions = api do
       version("v1", using: :header, vendor: "acme") { get(:z) { 6 } }
       version("v1", using: :header, vendor: "acme") { get :z }
+      get("y/:id", requirements: { id: /\d+/ }) { 4 }
+      get("y/:code", requirements: { code: /\d+/ }) { 5 }
     end
-    assert_match(/GET \/z.* is defined 2 times: .*, serves it, not one without a block in /,
-                 logged { versions.compile! })
+    text = logged { versions.compile! }
+    assert_match(/GET \/z.* is defined 2 times: .*, serves it, not one without a block in /, text)
+    assert_match(/GET \/y.* is defined 2 times: /, text)
   end
 
   def test_rescue_from_refuses_what_is_no_exception
     { al: "not :al. Did you mean all?", everything: "not :everything.", "KeyError" => 'not "KeyError".',
-      [KeyError] => "not [KeyError]." }.each do |wrong, sentence|
+      [KeyError] => "not [KeyError].", String => "not String." }.each do |wrong, sentence|
       error = assert_raises(Elah::API::DefinitionError) { api { rescue_from(wrong) { "x" } } }
       assert_match "rescue_from accepts exception classes, :all, :grape_exceptions or :elah_exceptions, #{sentence}",
                    error.message
     end
     api { rescue_from(KeyError, Comparable, :all) { "x" } }
+  end
+
+  # `Settings` and `Route` were the framework's in every API, and `rescue_from NotFound` rescued nothing.
+  def test_constants_of_the_framework_hide_none_of_an_app
+    assert_equal %i[Boolean DefinitionError Exceptions SharedParameters Validator], Elah::API.constants.sort
   end
 
   # Refuses its option when it is made.

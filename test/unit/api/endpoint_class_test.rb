@@ -111,10 +111,10 @@ class APIEndpointClassTest < APICase
 
   def source_of(api)
     definition = api.definitions.first
-    settings = Elah::API::Settings.new(definition.layers)
-    route = Elah::API::Route.new(path: "/x", requirements: {}, options: {}, api: api)
-    blueprint = Elah::API::Blueprint.new(settings, definition: definition, parameters: definition.parameters,
-                                                   route: route)
-    Elah::API::EndpointClass.new(blueprint, verb: definition.verbs.first, version: nil, position: 0).send(:source)
+    settings = Elah::Framework::Settings.new(definition.layers)
+    route = Elah::Framework::Route.new(path: "/x", requirements: {}, options: {}, api: api)
+    blueprint = Elah::Framework::Blueprint.new(settings, definition: definition, parameters: definition.parameters,
+                                                         route: route)
+    Elah::Framework::EndpointClass.new(blueprint, verb: definition.verbs.first, version: nil, position: 0).send(:source)
   end
 end

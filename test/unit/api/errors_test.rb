@@ -13,6 +13,8 @@ class APIErrorsTest < APICase
       get(:coded) { error! "Only tea.", 418, { "X-Pot" => "1" }, code: :only_tea }
       get(:members) { error!({ error: "Too fast.", retry_seconds: 5, type: "https://example.org/slow" }, 429) }
       get(:members_alone) { error!({ retry_seconds: 5 }, 429) }
+      get(:numbered) { error!({ 1 => "first" }, 422) }
+      get(:reset) { error! "A body with 205.", 205 }
       get(:default) { error! "Odd." }
       get(:rescued) { raise ArgumentError, "wrong argument" }
       rescue_from(ArgumentError) { |e| error! e.message, 422 }
@@ -44,6 +46,8 @@ class APIErrorsTest < APICase
     assert_equal ["Too fast.", 5, "https://example.org/slow", "too_many_requests"],
                  problem.values_at("detail", "retry_seconds", "type", "code")
     assert_equal %w[type title status code request_id retry_seconds], get(strict, "/members_alone").json.keys
+    assert_equal "first", get(strict, "/numbered").json["1"]
+    assert_equal [205, ""], get(strict, "/reset").to_a.values_at(0, 2)
     assert_equal [500, "internal_server_error"], get(strict, "/default").json.values_at("status", "code")
   end
 
@@ -176,6 +180,25 @@ class APIErrorsTest < APICase
     assert_raises(Elah::BadRequest) { post(passing, "/body", body: "x", headers: { "Content-Type" => "text/x-own" }) }
   end
 
+  # A block that logged the parameters raised the error of reading them again: a 500 for the query `?a=%`.
+  def test_a_rescue_block_can_read_params_that_are_malformed
+    logging = api do
+      rescue_from(:all) { |e| error!("#{e.class.name[/\w+\z/]} #{params.to_h}", e.status) }
+      get("x/:id") { params.to_s }
+      post("x/:id") { params.to_s }
+      params { optional :n, type: Integer }
+      get("late/:id") { params.to_s }
+    end
+    refused = [400, 'InvalidParameters {"id"=>"5"}']
+    form = { "Content-Type" => "application/x-www-form-urlencoded" }
+    [get(logging, "/x/5?a=%"), get(logging, "/late/5?a=%"),
+     post(logging, "/x/5", body: "a=%", headers: form),
+     post(logging, "/x/5", body: "x", headers: { "Content-Type" => "multipart/form-data" })].each do |answer|
+      assert_equal refused, [answer.status, answer.body]
+    end
+    assert_equal 'ValidationErrors {"n"=>"z", "id"=>"5"}', get(logging, "/late/5?n=z").body
+  end
+
   # The error was escaped when the type was exactly "text/html": with a charset, the script ran in the reader's browser.
   def test_an_error_page_is_escaped_whatever_the_spelling_of_its_type
     ["text/html", "text/html; charset=utf-8", "Text/HTML;charset=UTF-8", " text/html ;a=b", "application/xhtml+xml",
@@ -218,6 +241,25 @@ class APIErrorsTest < APICase
     assert_equal [["_script__a_b__", "<b>\uFFFD\uFFFD\n\uFFFD"], %w[größe 1], %w[_1st 2]], elements
     broken = api { format :xml; get(:x) { error!("a\xFFb\xC3".b, 400) } }
     assert_equal "a\uFFFDb\uFFFD", REXML::Document.new(get(broken, "/x").body).root.elements["message"].text
+  end
+
+  # A call of a gather whose error! gave way to its fallback made the response of the handler a 404.
+  def test_an_error_that_the_handler_rescues_leaves_its_status_alone
+    statuses = []
+    searching = api do
+      finally { statuses << status }
+      get(:found) do
+        begin
+          error! "no user", 404
+        rescue Elah::Framework::Halt
+          "found"
+        end
+      end
+      get(:lost) { error! "no user", :not_found }
+    end
+    assert_equal 200, get(searching, "/found").status
+    assert_equal 404, get(searching, "/lost").status
+    assert_equal [200, 404], statuses, "finally hooks see the status of an error"
   end
 
   def test_rescue_from_takes_a_block_or_with

@@ -22,7 +22,7 @@ class APIFormatsTest < APICase
   end
 
   def test_a_format_that_is_not_spoken_is_406
-    halt = assert_raises(Elah::API::Halt) { negotiate(formats { format :json }, "/a", query: "format=xml") }
+    halt = assert_raises(Elah::Framework::Halt) { negotiate(formats { format :json }, "/a", query: "format=xml") }
     assert_equal [406, "The requested format 'xml' is not supported."], [halt.status, halt.body]
   end
 
@@ -79,7 +79,7 @@ class APIFormatsTest < APICase
     many = formats { default_format :json }
     assert_equal :json, many.body_format("application/json")
     assert_equal :json, many.body_format(nil)
-    halt = assert_raises(Elah::API::Halt) { many.body_format("application/x-unknown") }
+    halt = assert_raises(Elah::Framework::Halt) { many.body_format("application/x-unknown") }
     assert_equal 415, halt.status
   end
 
@@ -102,7 +102,7 @@ class APIFormatsTest < APICase
 
   private
 
-  def formats(&block) = Elah::API::Formats.new(Elah::API::Settings.new(api(&block).captured_layers))
+  def formats(&block) = Elah::Framework::Formats.new(Elah::Framework::Settings.new(api(&block).captured_layers))
 
   # As the gem reads the header.
   def grape_choice(accept)
@@ -119,6 +119,6 @@ class APIFormatsTest < APICase
   def negotiate(formats, path, query: "", accept: nil)
     env = { "PATH_INFO" => path, "QUERY_STRING" => query }
     env["HTTP_ACCEPT"] = accept if accept
-    formats.negotiate(Elah::API::RackRequest.new(env)).format
+    formats.negotiate(Elah::Framework::RackRequest.new(env)).format
   end
 end

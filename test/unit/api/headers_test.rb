@@ -5,7 +5,7 @@ require "support/api_case"
 # Headers in and out.
 class APIHeadersTest < APICase
   def test_response_headers_are_lower_case_and_found_in_any_case
-    headers = Elah::API::ResponseHeaders.new
+    headers = Elah::Framework::ResponseHeaders.new
     headers["X-One"] = 1
     headers.merge!("X-Two" => %w[a b])
     assert_equal({ "x-one" => "1", "x-two" => %w[a b] }, headers)
@@ -18,7 +18,7 @@ class APIHeadersTest < APICase
   end
 
   def test_request_headers_are_spelled_as_grape_spells_them
-    headers = Elah::API::RequestHeaders.from({ "x-api-key" => "k", "content-type" => "text/plain" })
+    headers = Elah::Framework::RequestHeaders.from({ "x-api-key" => "k", "content-type" => "text/plain" })
     assert_equal %w[X-Api-Key Content-Type], headers.keys
     assert_equal "k", headers["x-api-key"]
     assert_equal "k", headers["X_API_KEY"]
@@ -28,8 +28,8 @@ class APIHeadersTest < APICase
   end
 
   def test_equal_prepared_headers_are_one_object
-    one = Elah::API::PreparedHeaders.set({ "content-type" => "text/x-once" })
-    assert_same one, Elah::API::PreparedHeaders.set({ "content-type" => "text/x-once" })
+    one = Elah::Framework::PreparedHeaders.set({ "content-type" => "text/x-once" })
+    assert_same one, Elah::Framework::PreparedHeaders.set({ "content-type" => "text/x-once" })
     assert_equal({ "content-type" => "text/x-once" }, one.to_h)
   end
 

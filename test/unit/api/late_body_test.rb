@@ -30,6 +30,18 @@ class LateBodyTest < APICase
     assert_equal [{ "id" => "a", "size" => 3 }, { "id" => "a", "size" => 3, "word" => "x" }], [before, after]
   end
 
+  # The files of an upload were written twice.
+  def test_the_body_is_read_once
+    parsed = []
+    once = api do
+      format :json
+      parser :json, ->(text, _env) { parsed << text; {} }
+      post("late", late_body: true) { 2.times { read_body } }
+    end
+    post_json(once, "/late", "{}")
+    assert_equal ["{}"], parsed
+  end
+
   def test_a_type_that_the_api_does_not_accept_is_refused_when_the_body_is_read
     assert_equal 415, post(@api, "/late/a", body: "x", headers: { "Content-Type" => "text/x-other" }).status
   end

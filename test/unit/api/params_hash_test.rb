@@ -4,7 +4,7 @@ require "support/api_case"
 
 # The hash that handlers call `params`.
 class APIParamsHashTest < Minitest::Test
-  Params = Elah::API::Params
+  Params = Elah::Framework::Params
 
   def setup
     @params = Params.from({ "a" => 1, "h" => { "x" => [{ "y" => 2 }] }, "n" => nil })
@@ -39,16 +39,40 @@ class APIParamsHashTest < Minitest::Test
 
   def test_copies_stay_indifferent
     [@params.merge(z: 1), @params.slice(:a), @params.except(:h), @params.reject { |_, value| value.nil? }, @params.dup,
-     @params.compact, @params.select { |key, _| key == "a" }, @params.transform_values(&:itself)].each do |copy|
+     @params.compact, @params.select { |key, _| key == "a" }, @params.transform_values(&:itself),
+     @params.deep_stringify_keys, @params.transform_keys(&:to_sym), @params.reverse_merge(a: 5),
+     @params.deep_merge(h: { z: 1 })].each do |copy|
       assert_instance_of Params, copy
       assert_equal 1, copy[:a]
     end
     assert_equal({ "a" => 1 }, @params.slice(:a, :missing))
   end
 
+  # ActiveSupport gives these methods to every Hash, and there they compare symbols with the keys: `without(:password)`
+  # returned the password, and `reverse_merge(page: 1)` had the page 1 beside the one of the client.
+  def test_methods_of_active_support_accept_symbols
+    assert_equal %w[h n], @params.without(:a).keys
+    assert_equal %w[h n], @params.excluding(:a).keys
+    assert_equal({ "a" => 1, "z" => { "q" => 2 } }, @params.reverse_merge(a: 5, z: { q: 2 }).slice(:a, :z))
+    assert_equal 2, @params.with_defaults(z: { q: 2 })[:z][:q]
+    assert_equal %w[h n], @params.slice!(:a).keys
+    assert_equal %w[a], @params.keys
+  end
+
+  def test_renamed_keys_are_strings
+    assert_equal 1, @params.transform_keys(&:upcase)[:A]
+    assert_equal %w[z h n], @params.transform_keys({ a: :z }).keys
+    assert_equal %w[A H N], @params.transform_keys!(&:upcase).keys
+    assert_kind_of Enumerator, @params.transform_keys
+  end
+
   def test_deep_merge
+    original = @params[:h]
     @params.deep_merge!(h: { z: 1 }, a: 2)
     assert_equal({ "x" => [{ "y" => 2 }], "z" => 1 }, @params[:h])
+    assert_equal 2, @params[:a]
+    assert_equal %w[x], original.keys
+    assert_equal ["a", 2, 3], @params.deep_merge(a: 3) { |*values| values }[:a]
     assert_equal 2, @params[:a]
   end
 

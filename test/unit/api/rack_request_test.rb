@@ -7,7 +7,7 @@ require "rbconfig"
 # A Rack environment seen as a request, and the headers that go back.
 class APIRackRequestTest < APICase
   def test_reads_the_environment
-    request = Elah::API::RackRequest.new(
+    request = Elah::Framework::RackRequest.new(
       "REQUEST_METHOD" => "PUT", "PATH_INFO" => "/a", "QUERY_STRING" => "b=1", "CONTENT_TYPE" => "text/plain",
       "CONTENT_LENGTH" => "3", "HTTP_X_API_KEY" => "k", "HTTP_HOST" => "example.org", "REMOTE_ADDR" => "127.0.0.1",
       "rack.url_scheme" => "https", "rack.input" => StringIO.new("abc"), "SERVER_PROTOCOL" => "HTTP/1.1"
@@ -26,14 +26,14 @@ class APIRackRequestTest < APICase
 
   # Bytes that are no text failed the JSON of every problem.
   def test_only_an_id_that_the_server_accepts_too_is_taken_from_a_header
-    id = ->(env) { Elah::API::RackRequest.new(env).id }
+    id = ->(env) { Elah::Framework::RackRequest.new(env).id }
     assert_equal "f058-4d3f@edge.1", id.call("HTTP_X_REQUEST_ID" => "f058-4d3f@edge.1")
     assert_equal "rails", id.call("HTTP_X_REQUEST_ID" => "r-1", "action_dispatch.request_id" => "rails")
     ["", "\xFF", "\xFF".b, "a b", "x" * 129].each { |given| refute_equal given, id.call("HTTP_X_REQUEST_ID" => given) }
   end
 
   def test_yields_the_body_in_pieces
-    request = Elah::API::RackRequest.new("rack.input" => StringIO.new("x" * 20_000))
+    request = Elah::Framework::RackRequest.new("rack.input" => StringIO.new("x" * 20_000))
     sizes = []
     request.each_body_chunk { |piece| sizes << piece.bytesize }
     assert_equal [16_384, 3_616], sizes
@@ -42,9 +42,9 @@ class APIRackRequestTest < APICase
   # Rack::MethodOverride reads the form. Rack 3 leaves the input at its end, so that all parameters were missing.
   def test_a_body_that_a_middleware_has_read_is_read_from_its_beginning
     read = -> { StringIO.new("name=ann").tap(&:read) }
-    assert_equal "name=ann", Elah::API::RackRequest.new("rack.input" => read.call).body
+    assert_equal "name=ann", Elah::Framework::RackRequest.new("rack.input" => read.call).body
     pieces = []
-    Elah::API::RackRequest.new("rack.input" => read.call).each_body_chunk { |piece| pieces << piece }
+    Elah::Framework::RackRequest.new("rack.input" => read.call).each_body_chunk { |piece| pieces << piece }
     assert_equal ["name=ann"], pieces
     assert_equal "ann", api { post(:names) { params[:name] } }.then { |names|
       names.call("REQUEST_METHOD" => "POST", "PATH_INFO" => "/names", "QUERY_STRING" => "", "rack.input" => read.call,
@@ -53,7 +53,7 @@ class APIRackRequestTest < APICase
   end
 
   def test_an_empty_path_is_the_root
-    assert_equal "/", Elah::API::RackRequest.new("PATH_INFO" => "").path
+    assert_equal "/", Elah::Framework::RackRequest.new("PATH_INFO" => "").path
     assert_equal "root", get(api { get("/") { "root" } }, "").body
   end
 

@@ -29,6 +29,65 @@ class APIRoutingTest < APICase
     end
   end
 
+  # Grape's usual form. The API did not boot: "names no parameter of the pattern".
+  def test_a_namespace_has_requirements_for_some_of_its_paths
+    app = api do
+      format :txt
+      namespace :users, requirements: { id: /[0-9]+/ } do
+        get { "list" }
+        get(":id") { params[:id] }
+      end
+    end
+    answers = %w[/users /users/5 /users/x].map { |path| ask(app, "GET", path) }
+    assert_equal [[200, "list"], [200, "5"], [404, "404 Not Found"]], answers.map { |one| [one.status, one.body] }
+  end
+
+  # An API with one format took the path for one without parameters.
+  def test_a_wildcard_without_a_name_is_the_parameter_splat
+    app = api do
+      format :json
+      get("files/*") { params[:splat] }
+      get("raw/*", raw: true) { request.respond(200, {}, params[:splat]) }
+    end
+    assert_equal ['"a/b"', "a/b"], %w[/files/a/b /raw/a/b].map { |path| ask(app, "GET", path).body }
+  end
+
+  # The requirement of an optional parameter allowed no dots.
+  def test_a_requirement_of_an_optional_parameter_takes_what_looks_like_a_format
+    app = api { get("files(/:id)", requirements: { id: %r{[^/]+} }) { "#{params[:id]} #{params[:format]}" } }
+    answers = %w[/files/a.json /files/a.b /files/a /files /files.json].map { |path| ask(app, "GET", path).body }
+    assert_equal ['"a.json "', "a.b ", "a ", " ", '" json"'], answers
+  end
+
+  # The format was looked for in the path as it is sent, and after the last parameter of the pattern:
+  # "report.v1%20final" and "1.2.3" were cut off at their last dot.
+  def test_a_requirement_takes_what_looks_like_a_format_however_it_is_sent
+    app = api do
+      format :txt
+      get("files/:id", requirements: { id: %r{[^/]+} }) { params[:id] }
+      get("tags/:a(/:b(/:c))", requirements: { a: %r{[^/]+}, c: %r{[^/]+} }) { params.values.join(" ") }
+      get("of/:id/tags", requirements: { id: %r{[^/]+} }) { params[:id] }
+    end
+    { "files/report.v1%20final" => "report.v1 final", "files/a.%6Ason" => "a.json", "files/a.%C3%A9" => "a.\u00e9",
+      "tags/1.2.txt" => "1.2.txt", "tags/a.b/c.d" => "404 Not Found", "tags/a.b/c.txt" => "a.b c",
+      "tags/a/b/c.d" => "a b c.d", "of/tags/tags.txt" => "tags" }
+      .each { |path, text| assert_equal text, ask(app, "GET", "/#{path}").body, path }
+  end
+
+  # Ruby compared such a path with the requirement a second time, for hours.
+  def test_a_requirement_is_bounded_also_for_a_path_with_a_format
+    app = api do
+      format :json
+      get("posts/:slug", requirements: { slug: /([a-z0-9]+-?)+/ }) { params[:slug] }
+      get("files/:name", requirements: { name: %r{[^/]+} }) { params[:name] }
+    end
+    letters = "a" * 60
+    { "posts/#{letters}.json" => letters, "files/#{letters}.json" => "#{letters}.json",
+      "files/%C3%A4%20b.json" => "\u00e4 b.json" }.each do |path, text|
+      assert_equal Elah::JSON.generate(text), ask(app, "GET", "/#{path}").body
+    end
+  end
+
   def test_finds_endpoints_by_verb_and_path
     assert_equal "root", get(shop, "/api").body
     assert_equal "list", get(shop, "/api/links").body
@@ -84,8 +143,10 @@ class APIRoutingTest < APICase
       cascade false
       do_not_route_options!
       get(:x) { "x" }
+      mount ->(_env) { [200, { "content-type" => "text/plain" }.freeze, ["mounted"]] } => "/frozen"
     end
     assert_nil get(quiet, "/nothing").headers["x-cascade"]
+    assert_equal "mounted", get(quiet, "/frozen").body
     answer = ask(quiet, "OPTIONS", "/x")
     assert_equal [405, "GET, HEAD"], [answer.status, answer.headers["allow"]]
     headless = api do
@@ -96,6 +157,17 @@ class APIRoutingTest < APICase
     answer = ask(headless, "HEAD", "/x")
     assert_equal [405, "OPTIONS, GET, POST"], [answer.status, answer.headers["allow"]]
     assert_equal "OPTIONS, GET, POST", ask(headless, "PUT", "/x").headers["allow"]
+  end
+
+  # The rules around the first mount ran again for an API mounted into the mounted one: a coercion got its own result.
+  def test_rules_around_a_mount_run_once_however_deep_the_endpoint_is
+    deep = api { get(:y) { params[:ids].inspect } }
+    middle = api { get(:x) { params[:ids].inspect }; mount deep }
+    outer = api do
+      params { requires :ids, type: Array[Integer], coerce_with: ->(text) { text.split(",").map(&:to_i) } }
+      namespace(:n) { mount middle }
+    end
+    %w[/n/x /n/y].each { |path| assert_equal "[1, 2]", get(outer, "#{path}?ids=1,2").body, path }
   end
 
   def test_mounts_apis_and_rack_apps
@@ -130,7 +202,7 @@ class APIRoutingTest < APICase
   def test_routes_tell_what_was_defined
     described = api do
       version "v1"
-      desc "Finds a link" do
+      desc "Finds a link", tags: %w[links] do
         detail "By its code."
         failure [[404, "Not found"]]
       end
@@ -140,6 +212,7 @@ class APIRoutingTest < APICase
     route = described.routes.first
     assert_equal ["GET", "/:version/links/:code(.:format)", "v1", "Finds a link", "By its code."],
                  [route.request_method, route.path, route.version, route.description, route.detail]
+    assert_equal %w[links], route.tags
     assert_equal({ "code" => "", "full" => { required: true, type: "Elah::API::Boolean", desc: "Everything" } },
                  route.params)
   end

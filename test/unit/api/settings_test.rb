@@ -5,9 +5,9 @@ require "support/api_case"
 # Layers of settings and what they mean together.
 class APISettingsTest < Minitest::Test
   def setup
-    @outer = Elah::API::Layer.new
-    @inner = Elah::API::Layer.new
-    @settings = Elah::API::Settings.new([@outer, @inner])
+    @outer = Elah::Framework::Layer.new
+    @inner = Elah::Framework::Layer.new
+    @settings = Elah::Framework::Settings.new([@outer, @inner])
   end
 
   def test_the_innermost_single_value_wins

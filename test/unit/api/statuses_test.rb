@@ -4,7 +4,7 @@ require "support/api_case"
 
 # Names of statuses.
 class APIStatusesTest < Minitest::Test
-  Statuses = Elah::API::Statuses
+  Statuses = Elah::Framework::Statuses
 
   def test_numbers_of_symbols
     assert_equal 404, Statuses.number(:not_found)

@@ -21,7 +21,7 @@ class APIStreamingTest < APICase
   def test_error_in_a_stream_tells_status_and_message
     failing = api { get(:x) { stream { |_out| error!("no such row", 404) } } }
     _, _, body = failing.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/x", "QUERY_STRING" => "")
-    halt = assert_raises(Elah::API::Halt) { body.each { nil } }
+    halt = assert_raises(Elah::Framework::Halt) { body.each { nil } }
     assert_equal "error! was called with status 404: no such row", halt.message
   end
 

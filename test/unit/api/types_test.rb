@@ -7,7 +7,7 @@ require "rbconfig"
 
 # Coercers on their own; the parity test has the broad table.
 class APITypesTest < Minitest::Test
-  Types = Elah::API::Types
+  Types = Elah::Framework::Types
   INVALID = Types::INVALID
 
   def test_numbers
@@ -64,8 +64,8 @@ class APITypesTest < Minitest::Test
 
   # 5 MB of spaces before a letter held the loop for a second: the search went back over all of them.
   def test_a_blank_text_is_nothing_but_spaces
-    refute Elah::API::Blank.blank?("#{' ' * 2_000_000}x")
-    assert(["", " \t\n", "\u3000 "].all? { |blank| Elah::API::Blank.blank?(blank) })
+    refute Elah::Framework::Blank.blank?("#{' ' * 2_000_000}x")
+    assert(["", " \t\n", "\u3000 "].all? { |blank| Elah::Framework::Blank.blank?(blank) })
   end
 
   def test_a_list_that_is_coerced_is_a_new_one
@@ -90,7 +90,7 @@ class APITypesTest < Minitest::Test
   end
 
   def test_a_type_can_say_what_is_wrong
-    picky = Class.new { def self.parse(_value) = Elah::API::Types::InvalidValue.new("is too picky") }
+    picky = Class.new { def self.parse(_value) = Elah::Framework::Types::InvalidValue.new("is too picky") }
     shop = Class.new(Elah::API) do
       format :json
       params { requires :v, type: picky }

@@ -47,6 +47,36 @@ class APIVersioningTest < APICase
                  get(named, "/links/7/x", headers: { "Accept-Version" => "v2" }).body)
   end
 
+  # What was asked of the router's choice alone: the parameter by its own name, and the limits of versions but the last.
+  def test_versions_of_a_path_have_their_own_names_and_share_its_limits
+    limited = api do
+      version("v1", using: :accept_version_header) do
+        behind max: 1
+        get("links/:id") { request.route_param("id") }
+        post(:up, stream_body: true) { "v1" }
+      end
+      version("v2", using: :accept_version_header) do
+        get("links/:code") { request.route_param("code") }
+        post(:up) { "v2" }
+      end
+    end
+    assert_equal %w[7 7],
+                 %w[v1 v2].map { |version| get(limited, "/links/7", headers: { "Accept-Version" => version }).body }
+    up = limited.router.match("POST", "/up").first
+    assert_equal [up], limited.streamed_routes
+    assert_includes limited.gates.values.flatten, up
+  end
+
+  def test_a_request_for_another_version_may_reach_a_mounted_app
+    rack = ->(env) { [200, {}, ["rack #{env['PATH_INFO']}"]] }
+    mounting = api do
+      version("v1", using: :accept_version_header) { get(:x) { "v1" } }
+      mount rack
+    end
+    assert_equal "v1", get(mounting, "/x", headers: { "Accept-Version" => "v1" }).body
+    assert_equal "rack /x", get(mounting, "/x", headers: { "Accept-Version" => "v0" }).body
+  end
+
   def test_problems_about_versions
     strict = api do
       error_format :problem

@@ -73,6 +73,28 @@ class AsyncTest < Minitest::Test
     end
   end
 
+  # The pooled fiber of its parent served other requests, and it was taken for a part of these: entities that they
+  # had called refused its calls as calls of themselves.
+  def test_a_fiber_that_outlives_what_started_it_belongs_to_nothing_else
+    Elah.run do
+      gate = Thread::Queue.new
+      survivor = nil
+      Elah.async { Elah.async { (survivor = Elah.current_task) && Elah.shield { gate.pop } } && nil }.wait
+      root = survivor.root
+      gate << true
+      assert_same survivor, root
+    end
+  end
+
+  # The message was about another scheduler.
+  def test_in_the_loop_itself_nothing_can_wait_for_fibers
+    errors = Thread::Queue.new
+    Elah.run do
+      Elah.current_loop.post { errors << assert_raises(Elah::Error) { Elah.gather { flunk } } }
+      assert_match(/call it in Elah.async/, errors.pop.message)
+    end
+  end
+
   def test_a_run_waits_for_what_its_block_started
     ended = []
     assert_equal 1, Elah.run { Elah.async { sleep(0.01) && ended << 2 } && 1 }
@@ -92,6 +114,56 @@ class AsyncTest < Minitest::Test
     assert_equal 1, warnings.scan(": unnoticed").size
     assert_equal 1, warnings.scan(": on its own").size
     refute_match(/: noticed/, warnings)
+  end
+
+  # What starts fibers and goes on kept each one that had failed, with its stack, and the failure was not told: after
+  # 32,000 of them the system refused further fibers.
+  def test_a_failure_that_nobody_asks_for_is_reported_while_the_parent_goes_on
+    mappings = []
+    capture_io do
+      Elah.run do
+        3.times do
+          500.times { Elah.async { sleep(0) && raise("unnoticed") } }
+          sleep(0.01) # they run
+          GC.start
+          mappings << File.foreach("/proc/self/maps").count
+        end
+        Elah.timeout(60) { sleep(0.01) until $stderr.string.scan(": unnoticed").size == 1500 }
+      end
+    end
+    assert_operator mappings.last - mappings.first, :<, 500, mappings.to_s
+  end
+
+  def test_a_failed_run_ends_though_a_fiber_rescues_its_cancellation
+    rescues = 0
+    _, warnings = capture_io do
+      assert_raises(RuntimeError) do
+        Elah.run do
+          Elah.async do
+            sleep
+          rescue Elah::Cancelled
+            retry if (rescues += 1) < 2
+          end
+          raise "the block failed"
+        end
+      end
+    end
+    assert_equal 2, rescues
+    assert_match(/Elah.run waits for fibers .* the block failed/m, warnings)
+  end
+
+  # It was about to run when the block failed, and nothing cancelled it.
+  def test_a_failed_run_ends_though_a_fiber_was_about_to_wait
+    first, second = Array.new(2) { Thread::Queue.new }
+    error = assert_raises(RuntimeError) do
+      Elah.run do
+        Elah.async { loop { first.pop && Elah.async { sleep(0) } } }
+        Elah.async { sleep(0) && first << 1 && second << 1 }
+        second.pop
+        raise "the block failed"
+      end
+    end
+    assert_equal "the block failed", error.message
   end
 
   def test_exit_in_a_fiber_ends_the_run
@@ -129,7 +201,7 @@ class AsyncTest < Minitest::Test
       end
     end
     assert_match(/the second call/, warnings)
-    assert_raises(ArgumentError) { Elah.every(0) { 1 } }
+    [0, -1, "1", nil].each { |seconds| assert_raises(ArgumentError) { Elah.every(seconds) { 1 } } }
   end
 
   # They were kept until the whole ticker ended: failures that nobody heard of, and more of them with each call.
@@ -212,6 +284,21 @@ class AsyncTest < Minitest::Test
     end
   end
 
+  # The block was cut in its wait when the run ended.
+  def test_a_shielded_call_of_every_is_completed_at_the_end_of_a_run
+    done = []
+    Elah.run do
+      Elah.every(0.001) do
+        Elah.shield { [done << :charged, sleep(0.05), done << :recorded] }
+      rescue StandardError # its cancellation too
+        done << :ended
+      end
+      sleep(0.001) while done.empty?
+    end
+    assert_equal %i[charged recorded], done.first(2)
+    assert_equal :ended, done.last
+  end
+
   def test_every_does_not_keep_a_run_alive
     ended = []
     Elah.run do
@@ -219,6 +306,58 @@ class AsyncTest < Minitest::Test
       Elah.async { sleep(0.01) && ended << 1 }
     end
     assert_equal [1], ended
+  end
+
+  # It raised there, and nothing could end the fiber any more: it kept its locks and connections, and its loop ran on.
+  def test_a_fiber_is_cancelled_from_any_thread
+    steps = []
+    Elah.run do
+      task = Elah.async do
+        sleep
+      ensure
+        steps << :ended
+      end
+      Elah.offload { task.cancel }
+      assert_raises(Elah::Cancelled) { task.value }
+    end
+    assert_equal [:ended], steps
+  end
+
+  # One object was raised in all of them, with the backtrace of the first.
+  def test_fibers_that_end_with_a_loop_share_no_exception
+    begun = Thread::Queue.new
+    seen = []
+    Elah.run do
+      2.times do
+        Elah.every(0.001) do
+          begun << 1
+          sleep
+        rescue Elah::Cancelled => e
+          seen << e
+          raise
+        end
+      end
+      2.times { begun.pop }
+    end
+    assert_equal [2, 2], [seen.size, seen.uniq(&:object_id).size]
+  end
+
+  # It stayed in the line of the queue, on the stack of its fiber: the next push of another thread crashed the process.
+  def test_no_fiber_is_in_the_line_of_a_queue_when_its_loop_has_ended
+    queue = Thread::Queue.new
+    runner = Thread.new do
+      Elah.run do
+        Elah.every(0.001) do
+          queue.pop
+        rescue StandardError
+          retry
+        end
+        sleep
+      end
+    end
+    Thread.pass until queue.num_waiting == 1
+    runner.kill.join
+    assert_equal 0, queue.num_waiting
   end
 
   # Who was cancelled once, as the late call of a gather is, was never cancelled again: a second attempt at a backend

@@ -14,6 +14,9 @@ class AutoloadTest < Minitest::Test
     timeout: "reader, _writer = IO.pipe; reader.wait_readable(0.02) and raise 'early'",
     write: "IO.pipe.last.wait_writable or raise 'not ready'; sleep 0.02",
     thread: "Elah.offload { sleep 0.02 }",
+    queue: "queue = Thread::Queue.new; Thread.new { sleep 0.02; queue << 1 }; queue.pop",
+    lock: "lock = Mutex.new; Thread.new { lock.synchronize { sleep 0.02 } }; Thread.pass until lock.locked?; lock.lock",
+    several: "reader, writer = IO.pipe; Thread.new { sleep 0.02; writer.puts }; IO.select([reader], nil, nil, 9)",
     process: "system('sleep', '0.02') or raise 'failed'",
     name: "Addrinfo.tcp('localhost', 80).ip? or raise 'no address'"
   }.freeze

@@ -16,6 +16,7 @@ class DeadlineTest < Minitest::Test
 
   def test_outside_a_loop_there_are_timeouts_too
     assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { sleep } }
+    assert_raises(Elah::DeadlineExceeded, "0 is no limit to Ruby") { Elah.timeout(0) { sleep } }
   end
 
   def test_the_deadline_is_the_nearest_and_travels

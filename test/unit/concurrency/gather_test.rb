@@ -91,6 +91,17 @@ class GatherTest < Minitest::Test
     end
   end
 
+  # The key was taken all the same, and the other calls were lost with it.
+  def test_a_call_in_another_thread_is_refused
+    results = Elah.run do
+      Elah.gather do |g|
+        g.call(:one) { 1 }
+        Elah.offload { assert_raises(Elah::OutsideLoop) { g.call(:other) { 2 } } }
+      end
+    end
+    assert_equal({ one: 1 }, results.to_h)
+  end
+
   def test_deferred_calls_leave_together_by_carrier
     near = Route.new({ a: [:returned, 1, nil], b: [:late, nil, nil] })
     far = Route.new({ c: [:limited, nil, Elah::Overloaded.new("limited")], d: [:failed, nil, KeyError.new("mine")] })
@@ -112,6 +123,19 @@ class GatherTest < Minitest::Test
     assert_predicate results[:b], :late?
     assert_includes 0.01..1, near.seconds
     assert_equal [1, 1], [near.cancels, far.cancels]
+  end
+
+  # It was nil: as a limit for other clients, none.
+  def test_the_blocks_have_the_deadline_of_the_gather_or_an_earlier_one
+    left = lambda do |seconds|
+      Elah.gather(deadline: seconds) { |g| g.call(:left) { Elah.async { Elah.deadline }.value } }[:left].value
+    end
+    Elah.run do
+      assert_nil left.call(nil)
+      assert_in_delta 500, left.call(500), 100
+      Elah.timeout(1000) { assert_in_delta 500, left.call(500), 100 }
+      Elah.timeout(500) { [nil, 1000].each { |seconds| assert_in_delta 500, left.call(seconds), 100 } }
+    end
   end
 
   def test_deferred_calls_are_given_up_when_the_gather_is

@@ -138,6 +138,48 @@ class OffloadTest < Minitest::Test
     end
   end
 
+  # It had no effect in a thread: a charge was made, and not recorded.
+  def test_a_shield_in_the_block_holds_off_what_cancels_the_fiber
+    begun, gate = Array.new(2) { Thread::Queue.new }
+    seen = []
+    Elah.run do
+      fiber = Elah.async do
+        Elah.offload(@pool) do
+          Elah.shield { Elah.shield { (begun << true) && gate.pop } && seen << :recorded }
+          seen << :never
+        end
+      end
+      begun.pop
+      fiber.cancel
+      sleep(0) # the fiber passes it on
+      gate << true
+      assert_raises(Elah::Cancelled) { fiber.value }
+      assert_equal 1, Elah.offload(@pool) { 1 }
+    end
+    assert_equal [:recorded], seen
+  end
+
+  def test_no_cancellation_is_raised_in_a_shield_that_it_meets_at_its_beginning_or_end
+    begun = ended = 0
+    Elah.run do
+      200.times do
+        Timeout.timeout(0.001) do
+          Elah.offload(@pool) { loop { Elah.shield { (begun += 1) && blocking_sleep(0) && ended += 1 } } }
+        end
+      rescue Timeout::Error
+        assert_equal begun, ended
+      end
+    end
+    assert_operator ended, :>, 0
+  end
+
+  def test_a_block_has_the_deadline_of_its_fiber
+    Elah.run do
+      assert_nil Elah.offload(@pool) { Elah.deadline }
+      Elah.timeout(1000) { assert_in_delta 1000, Elah.offload(@pool) { Elah.deadline }, 100 }
+    end
+  end
+
   def test_a_block_that_has_not_begun_when_it_is_cancelled_never_runs
     Elah.run do
       gate = Thread::Queue.new

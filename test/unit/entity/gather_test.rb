@@ -30,6 +30,33 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # The calls of a worker were made one after the other, so those behind one that waits had their fallbacks too.
+  def test_a_call_that_waits_holds_up_none_behind_it
+    accounts = accounts("parallel") { define_method(:open) { |gate| gate << nil } }
+    Elah.run do
+      gate = Gate.new
+      results = Elah.gather(deadline: 20) do |gather|
+        gather.call(:waits, accounts["1"].deferred.wait(gate), fallback: :late)
+        gather.call(:behind, accounts["1"].deferred.deposit(1), fallback: :late)
+        gather.call(:opens, accounts["2"].deferred.open(gate), fallback: :late)
+      end
+      assert_equal %i[returned returned returned], results.map(&:outcome)
+    end
+  end
+
+  def test_without_a_second_fiber_a_call_that_waits_is_before_those_behind_it
+    Elah.run do
+      Elah.current_loop.instance_variable_set(:@spawned_max, 2) # this one is the first
+      gate = Gate.new
+      Elah.current_loop.post { gate << nil }
+      results = Elah.gather(deadline: 20) do |gather|
+        gather.call(:waits, @accounts["1"].deferred.wait(gate))
+        gather.call(:behind, @accounts["2"].deferred.deposit(1))
+      end
+      assert_equal 1, results[:behind].value
+    end
+  end
+
   # The raised error is that of a worker which has handed over the entity since the call was sent.
   def test_a_deferred_call_that_meets_a_change_of_owner_is_made_again
     changes = [true]
@@ -41,6 +68,27 @@ class EntityGatherTest < EntityCase
       end
       assert_equal({ deposit: 1, moved: 1 }, results.to_h)
     end
+  end
+
+  # Single calls waited for the next owner. These failed until everybody knew that the worker was gone.
+  def test_calls_that_did_not_reach_their_owner_are_made_again
+    gone = []
+    accounts = accounts("gone") { define_method(:move) { gone.pop ? raise(Elah::PeerUnavailable, "gone") : balance } }
+    Elah.run do
+      gone.replace([true])
+      assert_equal [0, 0], accounts.call_many([["1", :balance], ["1", :move]])
+      gone.replace([true])
+      assert_equal [0, 0], accounts.call_many([["1", :balance], ["1", :move]], deadline: 10)
+      gone.replace([true])
+      results = Elah.gather(deadline: 10) { |gather| gather.call(:moved, accounts["1"].deferred.move) }
+      assert_equal({ moved: 0 }, results.to_h)
+    end
+  end
+
+  def test_a_call_that_may_have_run_at_a_lost_owner_is_not_made_again
+    error = Elah::PeerUnavailable.new("lost", may_have_run: true)
+    accounts = accounts("killed") { define_method(:move) { raise error } }
+    Elah.run { assert_predicate accounts.call_many([["1", :move]])[0], :may_have_run? }
   end
 
   def test_a_deferred_call_without_an_owner_ends_at_the_deadline
@@ -95,6 +143,38 @@ class EntityGatherTest < EntityCase
       assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.05) { accounts.call_many(calls, deadline: 60) } }
       outcomes = Elah.timeout(60) { accounts.call_many(calls, deadline: 0.05) }
       assert_equal [Elah::DeadlineExceeded] * 3, outcomes.map(&:class)
+    end
+  end
+
+  # The time limit was the outcome of the call that waited, and the others ran on.
+  def test_a_time_limit_ends_many_calls
+    accounts = accounts("limited") { durability :memory }
+    gate = Gate.new
+    Elah.run do
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.05) { accounts.call_many([["1", :wait, gate], ["2", :deposit, 1]]) }
+      end
+      assert_equal 0, accounts["2"].balance
+    end
+  end
+
+  # They ended the others, too, of which some had run.
+  def test_an_exception_that_is_no_standard_error_is_the_outcome_of_its_call
+    accounts = accounts("abstract") do
+      define_method(:later) { raise NotImplementedError }
+      define_method(:recurse) { recurse }
+      define_method(:leave) { exit }
+    end
+    calls = [["1", :deposit, 1], ["2", :later], ["3", :recurse], ["4", :leave], ["1", :deposit, 1]]
+    expected = [1, NotImplementedError, SystemStackError, SystemExit, 2]
+    Elah.run do
+      answers = accounts.call_many(calls)
+      assert_equal(expected, answers.map { |answer| answer.is_a?(Exception) ? answer.class : answer })
+      results = Elah.gather do |gather|
+        gather.call(:deposit, accounts["1"].deferred.deposit(1))
+        gather.call(:later, accounts["2"].deferred.later, fallback: :failed)
+      end
+      assert_equal({ deposit: 3, later: :failed }, results.to_h)
     end
   end
 

@@ -190,7 +190,7 @@ class EntityJobTest < EntityCase
     in_new_process do
       day = Time.at(START.to_i).then { |time| Time.new(time.year, time.month, time.day, 3, 30) }
       first = day > START ? day : day + 86_400
-      Elah.daily("03:30", once: "job", store: @timed) { @runs << @timed.now }
+      Elah.daily(:"03:30", once: "job", store: @timed) { @runs << @timed.now }
       wait_until_planned
       2.times do |n|
         @clock.advance(first + (n * 86_400) - @timed.now)
@@ -217,10 +217,14 @@ class EntityJobTest < EntityCase
   def test_a_job_is_checked
     assert_raises(Elah::OutsideLoop) { Elah.every(1, once: "job", store: @timed) { 1 } }
     Elah.run do
-      error = assert_raises(ArgumentError) { Elah.every(1, once: true, store: @timed) { 1 } }
-      assert_match(/once: needs the name/, error.message)
+      [true, "", "x" * 256, "caf\u00e9".b, "\xff"].each do |name| # the last four never ran
+        error = assert_raises(ArgumentError) { Elah.every(1, once: name, store: @timed) { 1 } }
+        assert_match(/once: needs the name/, error.message)
+      end
       assert_raises(ArgumentError) { Elah.every(1, once: "job", store: @timed) }
-      assert_raises(ArgumentError) { Elah.every(0, once: "job", store: @timed) { 1 } }
+      [0, Float::INFINITY, 1e12].each do |seconds|
+        assert_raises(ArgumentError, seconds.to_s) { Elah.every(seconds, once: "job", store: @timed) { 1 } }
+      end
       ["3:30", "24:00", "12:60", "noon", 3].each do |time|
         assert_raises(ArgumentError, time.to_s) { Elah.daily(time, once: "job", store: @timed) { 1 } }
       end

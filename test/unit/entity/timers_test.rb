@@ -2,10 +2,12 @@
 
 require "test_helper"
 require "support/entity_case"
+require "support/patience"
 require "support/timed_store"
 
 # Timers of entities: when they fire, what is stored with them, and what becomes of one that fails.
 class EntityTimersTest < EntityCase
+  include Patience
   include TimedStore
 
   Timers = Elah::Entity::Timers
@@ -53,6 +55,12 @@ class EntityTimersTest < EntityCase
     Alarm::FIRED.clear
     Alarm::DOES.clear
     @alarms = Alarm.in(@timed)
+  end
+
+  # Lets the other fibers run.
+  def turn
+    Fiber.scheduler.yield
+    true
   end
 
   # The keys of the next alarms, in their order; waits for them.
@@ -172,6 +180,21 @@ class EntityTimersTest < EntityCase
       gate << nil
       call.value
       assert_equal ["1"], fired
+    end
+  end
+
+  # A call that gave up meanwhile announced the timer before it was stored: it was found by nobody, and forgotten.
+  def test_a_call_that_gives_up_its_turn_leaves_the_timers_of_the_one_that_runs_alone
+    Elah.run do
+      assert_empty let_due_ones_fire(0), "all shards were read"
+      gate = Gate.new
+      call = Elah.async { @alarms["1"].set_and_wait(at(0), gate) }
+      assert_empty let_due_ones_fire(0)
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { @alarms["1"].count } }
+      assert_empty let_due_ones_fire(0)
+      gate << nil
+      call.value
+      assert_equal ["1"], Elah.timeout(30) { fired }
     end
   end
 
@@ -317,6 +340,49 @@ class EntityTimersTest < EntityCase
   ensure
     store.close
     FileUtils.remove_entry(dir)
+  end
+
+  # The fiber of the timers ended with a TypeError, and none of the class fired in this worker any more.
+  def test_a_shard_that_is_lost_before_its_timers_are_read_is_read_again
+    lost = nil
+    @alarms.define_singleton_method(:flush) do
+      super()
+      lost ||= timers.send(:forget, shard_of("1"))
+    end
+    Elah.run do
+      @alarms["1"].set(at(0))
+      assert_equal ["1"], fired
+    end
+    refute_nil lost
+  end
+
+  # Each of thousands was logged with its backtrace, again and again.
+  def test_timers_without_room_for_their_entities_are_told_once
+    crowded = Class.new(Alarm) { entity_name "crowded" }
+    alarms = with_config(entities_max: 1) { crowded.in(@timed) }
+    Elah.run do
+      20.times { |n| alarms[n].set(at(1)) }
+      gate = Gate.new
+      busy = Elah.async { alarms["busy"].set_and_wait(at(9), gate) }
+      wait_until("it is busy") { turn && alarms.activations["busy"]&.runner }
+      failed = Timers::COUNTS.failed
+      @clock.advance(2)
+      wait_until("all have failed") { turn && Timers::COUNTS.failed >= failed + 20 }
+      assert_equal 1, @log.string.scan("ERROR").size, @log.string
+    ensure
+      gate << nil
+      busy.value
+    end
+  end
+
+  def test_timers_outlive_a_fault_of_their_look
+    faults = 0
+    @alarms.define_singleton_method(:flush) { (faults += 1) == 1 ? raise("a fault") : super() }
+    Elah.run do
+      @alarms["1"].set(at(0))
+      assert_equal ["1"], fired
+    end
+    assert_match(/Timers of alarms cannot fire: .*a fault/, @log.string)
   end
 
   # It was there first, and fires no timers, or fires them no more: nobody did.

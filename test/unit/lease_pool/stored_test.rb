@@ -2,9 +2,12 @@
 
 require "test_helper"
 require "support/entity_case"
+require "support/patience"
 
 # Lease pools that are kept: in a table, and in an entity.
 class LeasePoolStoredTest < EntityCase
+  include Patience
+
   SECOND = 1_000_000
   Clock = Struct.new(:now)
 
@@ -46,6 +49,30 @@ class LeasePoolStoredTest < EntityCase
     @store.close
     @store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
     open(*items, **settings)
+  end
+
+  # The store refuses the first writes, each once its gate is open.
+  def failing(count = 1)
+    transaction = @store.method(:transaction)
+    closed = (gates = Array.new(count) { Thread::Queue.new }).dup
+    @store.define_singleton_method(:transaction) do |&block|
+      next transaction.call(&block) unless (gate = closed.shift)
+
+      gate.pop
+      raise Elah::Store::Busy, "busy"
+    end
+    yield(*gates)
+  ensure
+    @store.singleton_class.remove_method(:transaction)
+  end
+
+  # Calls that have begun when the gate opens.
+  def beside(gate, *calls)
+    Elah.run do
+      fibers = calls.map { |call| Elah.async(&call) }
+      gate << nil
+      fibers.map { |fiber| fiber.wait.error || fiber.value }
+    end
   end
 
   def later(seconds) = @clock.now += (seconds * SECOND).round
@@ -127,6 +154,18 @@ class LeasePoolStoredTest < EntityCase
     assert_equal [1, 1], [first.lease.item, second.lease.item]
   end
 
+  # Its write of the owner went on after the right had been given back, and nobody had the pool.
+  def test_an_opening_that_is_cancelled_takes_the_pool_from_nobody
+    pool = open
+    Elah.run do
+      opening = Elah.async { open }
+      Elah.async { opening.cancel }
+      assert_instance_of Elah::Cancelled, opening.wait.error
+    end
+    @store.flush
+    assert_equal 1, pool.lease.item
+  end
+
   def test_a_fork_does_not_lend_what_its_parent_lends
     pool = open
     reader, writer = IO.pipe
@@ -178,24 +217,68 @@ class LeasePoolStoredTest < EntityCase
 
   def test_a_call_that_returns_the_lease_of_a_write_that_failed_stores_it
     pool = open
-    fails = @store.method(:transaction)
-    first = true
-    gate = Thread::Queue.new
-    @store.define_singleton_method(:transaction) do |&block|
-      next fails.call(&block) unless first
-
-      first = false
-      gate.pop
-      raise Elah::Store::Busy, "busy"
-    end
-    outcomes = Elah.run do
-      calls = Array.new(2) { Elah.async { pool.lease(session: "ann") } }
-      gate << nil
-      calls.map { |call| call.wait.error || call.value.id }
-    end
-    assert_equal [Elah::Store::Busy, "1-1"], [outcomes[0].class, outcomes[1]]
-    @store.singleton_class.remove_method(:transaction)
+    outcomes = failing { |gate| beside(gate, *[-> { pool.lease(session: "ann") }] * 2) }
+    assert_equal [Elah::Store::Busy, "1-1"], [outcomes[0].class, outcomes[1].id]
     assert_equal "ann", reopened.find("1-1").session
+  end
+
+  # It returned the lease when the first write had failed, although the second had begun to store it, and failed too.
+  def test_a_call_that_returns_the_lease_of_a_second_write_that_failed_stores_it
+    pool = open
+    outcomes = failing(2) do |gate, second|
+      retried = Thread::Queue.new
+      lease = -> { pool.lease(session: "ann") }
+      twice = -> { lease.call rescue (retried << nil) && lease.call }
+      beside(gate, -> { retried.pop || (second << nil) }, twice, lease)
+    end
+    assert_equal [Elah::Store::Busy, "1-1"], [outcomes[1].class, outcomes[2].id]
+    assert_equal "ann", reopened.find("1-1").session
+  end
+
+  # It stored its own leases only.
+  def test_a_list_with_the_lease_of_a_write_that_failed_stores_it
+    pool = open
+    list = -> { pool.lease_all([{ session: "ann" }, { session: "bob" }]) }
+    outcomes = failing { |gate| beside(gate, -> { pool.lease(session: "ann") }, list) }
+    assert_equal [Elah::Store::Busy, %w[1-1 2-2]], [outcomes[0].class, outcomes[1].map(&:id)]
+    assert_equal 2, reopened.statistics.held
+  end
+
+  # The pool could not be opened any more: "it lends an item that the pool does not have".
+  def test_a_lease_outlives_the_list_that_was_not_stored
+    pool = open(1..2)
+    failing { |gate| beside(gate, -> { pool.resize(1..9) }, -> { pool.lease(item: 7, session: "ann") }) }
+    again = reopened(1..2)
+    assert_equal ["ann", [1, 2]], [again.find("7-1").session, again.items]
+    again.release("7-1")
+    assert_equal [1, 2], Array.new(2) { again.lease.item }
+    assert_nil again.lease
+  end
+
+  # Its write was never ended, and each call of a session that held an item waited for that.
+  def test_a_call_that_another_thread_ends_between_its_change_and_its_write_holds_up_nobody
+    pool = open
+    lock = pool.instance_variable_get(:@mutex)
+    pool.instance_variable_set(:@mutex, lock.dup.tap do |late|
+      late.define_singleton_method(:synchronize) { |&change| lock.synchronize(&change) && raise(Timeout::Error) }
+    end)
+    assert_raises(Timeout::Error) { pool.lease(session: "ann") }
+    pool.instance_variable_set(:@mutex, lock)
+    id = Timeout.timeout(patience_seconds) { pool.lease(session: "ann").id }
+    assert_equal id, reopened.lease(session: "ann").id
+  end
+
+  # A call of a session that holds its item waited for the write that had failed, for ever.
+  def test_a_pool_whose_rows_cannot_be_read_goes_on_afterwards
+    pool = open
+    pool.lease(session: "ann")
+    native = pool.instance_variable_get(:@pool)
+    native.define_singleton_method(:keep) { raise Elah::Store::Busy, "busy" }
+    failing { |gate| assert_raises(Elah::Store::Busy) { (gate << nil) && pool.lease } }
+    assert_raises(Elah::Store::Busy) { pool.lease(session: "ann") }
+    native.singleton_class.remove_method(:keep)
+    assert_equal "1-1", pool.lease(session: "ann").id
+    assert_equal 2, reopened.statistics.held
   end
 
   def test_a_damaged_row_is_told

@@ -26,6 +26,13 @@ class StoredRankedSetTest < StoreCase
     assert_predicate Elah::RankedSet.open(@store, "boards", prefix: "dail"), :empty?
   end
 
+  def test_its_version_grows
+    set = open
+    version = set.version
+    set.submit("ann", 1)
+    assert_operator set.version, :>, version
+  end
+
   def test_writers_at_once_lose_nothing
     set = open
     Array.new(8) do |n|
@@ -38,6 +45,19 @@ class StoredRankedSetTest < StoreCase
     end.each(&:join)
     assert_equal [160, 9], [set.score("shared"), set.size]
     assert_equal rows(set), rows(open)
+  end
+
+  # The row was deleted, and the member with it that the String named by then.
+  def test_a_name_that_its_caller_changes_meanwhile_is_the_one_that_was_given
+    set = open
+    Elah.run do
+      set.submit("ann", 1)
+      name = +"ann"
+      deletion = Elah.async { set.delete(name) }
+      name.replace("bob")
+      assert_equal 1, deletion.value
+    end
+    assert_equal [[], []], [rows(set), rows(open)]
   end
 
   def test_trim_and_clear
@@ -68,6 +88,28 @@ class StoredRankedSetTest < StoreCase
     assert_equal 50, second.score("ann")
   ensure
     [reader, writer].compact.each(&:close)
+  end
+
+  # It waited for the fiber of its parent that wrote the member, and ended with `fatal`.
+  def test_a_fork_does_not_wait_for_its_parent
+    set = open
+    Elah.run do
+      under_way = Elah.async { set.submit("ann", 1) }
+      child = fork { exit!(assert_raises(Elah::Store::OpenedElsewhere) { set.submit("ann", 2) } && true) }
+      assert_predicate Process.wait2(child).last, :success?
+      assert_equal 1, under_way.value.score
+    end
+  end
+
+  # The memory of the former owner lacked the member: a `delete` found nothing, and a `clear` was reported as done.
+  def test_a_former_owner_does_not_report_that_there_is_nothing_to_remove
+    first = open
+    second = open
+    second.submit("ann", 50)
+    assert_raises(Elah::Store::OpenedElsewhere) { first.delete("ann") }
+    assert_raises(Elah::Store::OpenedElsewhere) { first.trim(keep: 0) }
+    assert_raises(Elah::Store::OpenedElsewhere) { first.clear }
+    assert_nil second.delete("bob")
   end
 
   def test_an_opening_that_fails_takes_the_set_from_nobody

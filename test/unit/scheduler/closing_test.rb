@@ -6,6 +6,26 @@ require "rbconfig"
 
 # IO#close beside a loop.
 class ClosingTest < Minitest::Test
+  # It got the IOError too, in the wait of its cleanup, even in a shield.
+  def test_a_fiber_that_is_cancelled_already_gets_no_second_exception
+    gate = Thread::Queue.new
+    seen = []
+    Elah.run do
+      stream, = UNIXSocket.pair
+      reader = Elah.async do
+        stream.read(1)
+      rescue Elah::Cancelled
+        Elah.shield { gate.pop && seen << :cleaned }
+        raise
+      end
+      reader.cancel
+      stream.close
+      gate << true
+      assert_kind_of Elah::Cancelled, reader.wait.error
+    end
+    assert_equal [:cleaned], seen
+  end
+
   # Once a loop had run, every File.open with a block raised a Ractor::IsolationError in a Ractor, and its file stayed
   # open.
   def test_a_ractor_closes_its_files

@@ -9,8 +9,8 @@ class SinkAttemptsTest < SinkCase
   # Each waiting event became a dead letter at once while the PostgreSQL of a cluster or of ActiveRecord restarted, a
   # name could not be resolved, or a TLS connection was lost.
   def test_errors_of_a_server_that_is_away_are_no_fault_of_an_event
-    errors = [Elah::Store::Unavailable, Elah::Store::CannotOpen, Elah::Store::Fenced, SocketError,
-              OpenSSL::SSL::SSLError].map { |error_class| error_class.new("away") }
+    errors = [Elah::Store::Unavailable, Elah::Store::CannotOpen, Elah::Store::Fenced, Elah::Sink::CannotOpen,
+              SocketError, OpenSSL::SSL::SSLError].map { |error_class| error_class.new("away") }
     errors << PG::ConnectionBad.new("away") if Gems.missing("pg").nil? && require("pg")
     raised = errors.dup
     delivered = []
@@ -82,6 +82,30 @@ class SinkAttemptsTest < SinkCase
     assert events.flush
     assert_equal receipt.ids.values_at(0, 2, 3), tables.ids
     assert_equal ["ArgumentError: it is bad"], events.dead_letters.map(&:reason)
+  end
+
+  # What a destination removed from its Array or its data was gone for the next attempt: events that were confirmed were
+  # lost, or delivered without their IDs.
+  def test_an_attempt_may_change_what_it_got
+    taken = Queue.new
+    events = sink(retry_seconds: 0.01) do |batch|
+      rows = batch.map { |event| event.data.is_a?(String) ? event.data.slice!(0, 9) : event.data.delete("id") }
+      batch.clear
+      raise Elah::Unavailable, "away" if taken.empty? && (taken << nil)
+
+      taken << rows
+    end
+    events.push_all([{ id: 1 }, "bytes", { id: 3 }])
+    assert events.flush
+    assert_equal [nil, [1, "bytes", 3]], [taken.pop, taken.pop]
+    assert_equal [3, true], [events.report["total"]["delivered"], events.report["holds"]]
+  end
+
+  def test_the_bytes_of_an_event_are_frozen
+    events = sink { |batch| batch.each { |event| event.bytes << "!" } }
+    events.push("bytes")
+    assert events.flush
+    assert_equal ["bytes"], events.dead_letters.map(&:bytes)
   end
 
   # The own journal and one of a process that was gone were delivered at once: an object with one connection mixed the

@@ -39,6 +39,20 @@ class SinkCommandTest < SinkCase
     assert_equal [1, LARGE, 1], delivered
   end
 
+  # IDs behind a flag were not seen: all letters were replayed, or discarded with --all.
+  def test_ids_and_flags_stand_in_any_order
+    events = orders { |_| raise "no" }
+    ids = events.push_all(%w[a b c]).ids
+    assert events.flush
+    events.close
+    options = %w[--sink-attempt-seconds 10]
+    assert_equal [2, "", "elah: elah sink discard takes IDs of dead letters or --all, not both.\n"],
+                 elah("sink", "discard", "orders", "--all", ids[1])
+    assert_equal [0, "b\n", ""], elah("sink", *options, "show", "orders", *options, ids[1])
+    assert_equal [0, "Put 1 event into the journal again.\n", ""], elah("sink", "replay", "orders", *options, ids[1])
+    assert_equal ids.values_at(0, 2), events.dead_letters.map(&:id)
+  end
+
   def test_the_command_replays_letters_into_a_journal_that_is_full
     gone = false
     bounds = { journal_bytes_max: 262_144, event_bytes_max: 1000 }

@@ -140,6 +140,36 @@ class SinkDeliveryTest < SinkCase
     assert_equal 0, events.replay
   end
 
+  # All letters were read before the first one was put back: gigabytes, after an outage with many large events.
+  def test_a_replay_holds_a_page_of_letters_and_takes_each_letter_once
+    events = sink(dead_max: 1000) { |batch| raise Elah::Sink::Rejected, batch.to_h { |event| [event.id, "no"] } }
+    events.push_all(Array.new(250) { |n| { n: n } })
+    assert events.flush
+    steps = []
+    %i[dead_letters withdraw].each do |name|
+      events.ledger.define_singleton_method(name) { |*given, **named| steps << name && super(*given, **named) }
+    end
+    assert_equal 250, events.replay
+    assert_equal %i[dead_letters withdraw] * 3, steps.first(6)
+    assert events.flush
+    assert_equal [250, 0, 0, 250], account(events)
+    assert_equal 250, events.discard
+    assert_equal [0, 0, 0, 0], account(events)
+  end
+
+  # It raised a NoMethodError.
+  def test_a_replay_without_a_journal_is_told_why
+    events = sink { |_| raise ArgumentError, "no" }
+    events << "a"
+    assert events.flush
+    events.close
+    journal, = Dir[File.join(events.folder, "journal-*")]
+    FileUtils.rm_r(journal)
+    FileUtils.touch(journal)
+    assert_raises(Elah::Sink::CannotOpen) { events.replay }
+    assert_equal ["a"], events.dead_letters.map(&:bytes)
+  end
+
   def test_a_letter_that_is_named_twice_is_replayed_once
     picky = Picky.new("a")
     events = sink(to: picky)
@@ -254,13 +284,15 @@ class SinkDeliveryTest < SinkCase
     assert_equal [2, 1, 0, 1], account(events)
   end
 
-  def test_a_ledger_without_room_delivers_no_batch_twice
+  def test_a_ledger_that_fails_for_a_while_delivers_no_batch_twice
     calls = 0
     events = sink { |_| calls += 1 }
     settles = 0
     ledger = events.ledger
     ledger.define_singleton_method(:settle) do |*arguments, **named|
-      raise Elah::Store::Full, "no room" if (settles += 1) <= 2
+      settles += 1
+      raise Elah::Store::Full, "no room" if settles == 1
+      raise Elah::Store::CannotOpen, "no descriptor" if settles == 2 # as after a fork
 
       super(*arguments, **named)
     end

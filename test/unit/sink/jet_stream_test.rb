@@ -13,12 +13,12 @@ class JetStreamTest < Minitest::Test
 
   # Owns a server that replies to each message as the test says.
   class Liar
-    def initialize(info, tls: nil, &reply)
+    def initialize(info, tls: nil, host: "127.0.0.1", &reply)
       @info = info
       @tls = tls
       @reply = reply
       @connections = Queue.new
-      @server = TCPServer.new("127.0.0.1", 0)
+      @server = TCPServer.new(host, 0)
       @thread = Thread.new { loop { Thread.new(@server.accept) { |client| serve(client) } } }
     end
 
@@ -28,7 +28,7 @@ class JetStreamTest < Minitest::Test
     # @return [String] the client's first line
     attr_reader :greeting
 
-    def url(user = "") = "nats://#{user}127.0.0.1:#{@server.addr[1]}"
+    def url(user = "", host: "127.0.0.1") = "nats://#{user}#{host}:#{@server.addr[1]}"
 
     def stop
       @thread.kill.join
@@ -70,6 +70,17 @@ class JetStreamTest < Minitest::Test
 
   def replying(text, &block) = with_stream(reply: ->(client, inbox) { send_reply(client, inbox, text) }, &block)
 
+  # The brackets went to the name lookup, so it never connected.
+  def test_a_url_may_have_an_ipv6_address
+    liar = Liar.new(INFO, host: "::1") { |client, inbox| send_reply(client, inbox, ACKNOWLEDGED) }
+    stream = Elah::Sink::JetStream.new(liar.url(host: "[::1]"), stream: "S")
+    stream.deliver([event])
+    assert_equal 1, liar.connections
+  ensure
+    stream&.close
+    liar&.stop
+  end
+
   # The server of a sink that had nothing to send for minutes had closed the connection, as nobody answered its PING:
   # the log told of a sink that cannot deliver, after each quiet time.
   def test_a_connection_that_the_server_has_left_is_opened_again
@@ -85,6 +96,14 @@ class JetStreamTest < Minitest::Test
         closed.pop
       end
     end
+  end
+
+  # It held the boot for ever.
+  def test_a_server_that_says_nothing_ends_the_creation_of_a_stream
+    Elah.config = Elah::Config.build(sink_attempt_seconds: 0.05)
+    with_stream(reply: ->(*) {}) { |stream| assert_raises(Elah::DeadlineExceeded) { stream.create } }
+  ensure
+    Elah.config = nil
   end
 
   def test_only_the_stream_acknowledges

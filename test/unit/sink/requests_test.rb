@@ -99,8 +99,7 @@ class SinkRequestsTest < SinkCase
   end
 
   def test_a_request_of_another_server
-    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret",
-                                           "HTTP_X_ODD" => "caf\xE9".b })
+    request = rack_request("HTTP_X_ODD" => "caf\xE9".b)
     with = { type: "t", "path" => "replaced" }
     receipts = [{ except: %w[cookie host] }, { only: %w[x-odd x-none] }].map do |kept|
       @events.push_request(request, with: with, params: { "q" => "1" }, durability: :disk, stream: "s", **kept)
@@ -122,7 +121,7 @@ class SinkRequestsTest < SinkCase
   end
 
   def test_a_wrong_name_of_a_header_keeps_no_secret
-    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret" })
+    request = rack_request
     { [:cookie] => TypeError, [nil] => TypeError, ["Cookie"] => ArgumentError }.each do |names, error|
       assert_raises(error, names.inspect) { @events.push_request(request, except: names) }
       assert_raises(error, names.inspect) { @events.push_request(request, only: names) }
@@ -150,8 +149,15 @@ class SinkRequestsTest < SinkCase
     error = assert_raises(ArgumentError) { @events.push_items("[{}]", max: 1, durability: :delivered) }
     assert_match(/:memory or :disk/, error.message)
     assert_raises(TypeError) { @events.push_items("[{}]", with: "{", max: 1) }
-    assert_raises(TypeError) { @events.push_request(Elah::API::RackRequest.new({}), with: "{") }
+    assert_raises(TypeError) { @events.push_request(Elah::Framework::RackRequest.new({}), with: "{") }
     assert_raises(Elah::JSON::GenerateError) { @events.push_items("[{}]", with: { a: Float::NAN }, max: 1) }
     assert_equal [0, 0, 0, 0], account(@events)
+  end
+
+  private
+
+  def rack_request(headers = {})
+    env = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret" }
+    Elah::Framework::RackRequest.new(env.merge(headers))
   end
 end

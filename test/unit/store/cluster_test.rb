@@ -272,6 +272,31 @@ class StoreClusterTest < ClusterCase
     narrow&.close
   end
 
+  def test_fibers_of_one_transaction_share_its_connection
+    narrow = Elah::Store.open(url, sweep_seconds: 3600, connections_max: 1, pool_seconds: 0.2)
+    table = narrow.table("links")
+    Elah.run do
+      narrow.transaction { |tx| Array.new(5) { Elah.async { tx.get(table, "a") } }.each(&:value) }
+      assert_equal true, table.put("a", "1")
+    end
+  ensure
+    narrow&.close
+  end
+
+  # Its fiber kept the connection of a snapshot that nobody rolled back, or was told that it had written.
+  def test_a_fiber_that_outlives_its_transaction_leaves_nothing_behind
+    narrow = Elah::Store.open(url, sweep_seconds: 3600, connections_max: 1, pool_seconds: patience_seconds)
+    table = narrow.table("links")
+    Elah.run do
+      table.get("a")
+      late = narrow.transaction { |tx| Elah.async { tx.put_new(table, "a", "1") } }
+      assert_raises(Elah::Store::Closed) { late.value }
+      assert_equal true, table.put_new("a", "2")
+    end
+  ensure
+    narrow&.close
+  end
+
   def test_a_transaction_that_is_the_first_to_use_a_table_needs_one_connection
     narrow = Elah::Store.open(url, sweep_seconds: 3600, connections_max: 1, pool_seconds: 0.2)
     table = narrow.table("first used in a transaction")

@@ -70,6 +70,34 @@ module StoreTableCases
     assert_equal expected, @table.each(batch: 10).map { |key, _| key }
     assert_equal expected.reverse, @table.each(batch: 5, reverse: true).map { |key, _| key }
     assert_equal expected[10, 10], @table.each(prefix: "k1", batch: 3).map { |key, _| key }
+    assert_raises(ArgumentError, "of 5 it yielded 5, of 2000 all") { @table.each(limit: 5) { nil } }
+  end
+
+  # It yielded key and value as two values, so `each.map(&:first)` called `first` of the key, unlike that of a Hash.
+  def test_each_yields_pairs_as_that_of_a_hash
+    entries = { "a" => "A", "b" => "B" }.each { |key, value| @table.put(key, value) }
+    [entries, @table].each do |from|
+      assert_equal %w[a b], from.each.map(&:first)
+      assert_equal %w[aA bB], from.each.map { |key, value| key + value }
+      assert_equal [%w[b B]], from.each.select { |entry| entry.last == "B" }
+      assert_equal [["a", "A", 0], ["b", "B", 1]], from.each.with_index.map { |(key, value), at| [key, value, at] }
+      assert_equal %w[a A], from.each.next
+    end
+  end
+
+  # It began at the start again, for ever.
+  def test_the_block_of_each_may_change_what_it_gets
+    %w[p/a p/b p/c].each { |key| @table.put(key, "") }
+    keys = []
+    @table.each(prefix: "p/", batch: 1) { |entry| keys << entry.first.tap { |key| key.slice!(0, 2) } }
+    assert_equal %w[a b c], keys
+  end
+
+  # It ended the walk, as if the table had no more entries.
+  def test_the_end_of_another_enumerator_is_raised
+    3.times { |i| @table.put("k#{i}", "") }
+    others = [1, 2].each
+    assert_raises(StopIteration) { @table.each { others.next } }
   end
 
   def test_a_ttl_out_of_its_range_is_refused

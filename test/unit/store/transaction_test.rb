@@ -92,6 +92,20 @@ module StoreTransactionCases
     assert_equal "200", @table.get("n")
   end
 
+  # On a cluster each fiber began a snapshot of its own, and all but the last kept their connections for ever.
+  def test_fibers_of_one_transaction_share_its_snapshot_and_see_each_others_writes
+    @table.put("there", "1")
+    seen = Elah.run do
+      @store.transaction do |tx|
+        [in_fibers { tx.get(@table, "there") }, in_fibers { tx.put_new(@table, "new", "") },
+         in_fibers { tx.increment(@counter, "n", max: 3) }, in_fibers { tx.delete(@table, "there") }]
+      end
+    end
+    once = { true => 1, false => 4 }
+    assert_equal [{ "1" => 5 }, once, { 1 => 1, 2 => 1, 3 => 1, nil => 2 }, once], seen
+    assert_equal [[["new", ""]], 3], [@table.range, @counter.get("n")]
+  end
+
   def test_a_transaction_that_is_over_says_so
     kept = @store.transaction { |tx| tx }
     assert_raises(Elah::Store::Closed) { kept.get(@table, "a") }
@@ -121,6 +135,10 @@ module StoreTransactionCases
       other&.close
     end
   end
+
+  private
+
+  def in_fibers(&block) = Array.new(5) { Elah.async(&block) }.map(&:value).tally
 end
 
 StoreCase.on_each_store(StoreTransactionCases)

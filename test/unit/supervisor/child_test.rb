@@ -34,4 +34,18 @@ class SupervisorChildTest < Minitest::Test
     refute_predicate adopted, :released?
     adopted.control.close
   end
+
+  # After a pause of all processes for longer than hang_seconds, every worker with a waiting request was killed.
+  def test_a_pause_of_the_supervisor_makes_no_worker_late
+    assert_equal [0.0, 0.0], [@child.unserved_seconds(7, 1.0), @child.silent_seconds(9, 1.0)]
+    assert_equal [0.5, 0.5], [@child.unserved_seconds(7, 60.0), @child.silent_seconds(9, 60.0)]
+    assert_operator @child.boot_seconds(60.0), :<, 1
+  end
+
+  def test_a_wait_counts_until_a_request_is_started
+    @child.unserved_seconds(7, 1.0)
+    assert_in_delta 0.4, @child.unserved_seconds(7, 1.4)
+    assert_in_delta 0.8, @child.unserved_seconds(7, 1.8)
+    assert_equal [0.0, 0.0, 0.0], [[8, 2.0], [0, 2.1], [0, 2.2]].map { |since, at| @child.unserved_seconds(since, at) }
+  end
 end

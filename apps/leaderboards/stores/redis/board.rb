@@ -24,7 +24,7 @@ module Leaderboards
       #   STEM:seasons      hash: number => begin, planned end, actual end
       #   STEM:metadata     hash: member => JSON
       #   STEM:banned       set of members
-      #   STEM:request:KEY  the response to an increment with that Idempotency-Key, for a day
+      #   STEM:request:KEY  the response to an increment with that Idempotency-Key, for a day; results of parts, see {Boards::MultiBoardWrites}
       #   STEM:log_id, STEM:changes, STEM:changed   the log for the feed, while the board has listeners: its ID, the last changes, their total number
       #
       # The score of a sorted set is a double, exact to 2^53. Members with equal scores are in the order of their bytes. So all have the score 0,
@@ -125,6 +125,11 @@ module Leaderboards
         # @return [String] the result of the submission
         def carry_out(key, member, score, operator, style)
           @text.submission(submit(member, score, operator, style, key: "multi-board #{key}", mode: "decided").first)
+        end
+
+        # (see Boards::Writing#finished)
+        def finished(keys)
+          @redis.pipelined { |batch| keys.each { |key| batch.expire("#{@stem}:request:multi-board #{key}", Boards::StoredResponses::KEPT_SECONDS) } }
         end
 
         # @param log_id [String, nil] of the log that the reader has read
@@ -236,8 +241,9 @@ module Leaderboards
         private
 
         def arguments(member, score, operator, style, metadata, key, request, mode)
+          kept_seconds = mode == "decided" ? Boards::MultiBoardWrites::UNFINISHED_SECONDS : Boards::StoredResponses::KEPT_SECONDS
           [member, @order.sort_key(score), operator, style, @order.directions, @order.ties, @definition.members_max, metadata || "", key,
-           key.empty? ? "" : Digest::SHA256.digest(request), Boards::StoredResponses::KEPT_SECONDS, FOLLOWED_SECONDS, mode]
+           key.empty? ? "" : Digest::SHA256.digest(request), kept_seconds, FOLLOWED_SECONDS, mode]
         end
 
         # @return [View]

@@ -66,8 +66,23 @@ impl Plan {
         let socket_timeout = connection.socket_timeout.take();
         let query = settings.query.or(socket_timeout).unwrap_or(QUERY);
         // A caller that waits for an unreachable server gets its error before the operation's time limit, also after one retry.
-        let connect = settings.connect.or(connection.server_selection_timeout).unwrap_or(CONNECT).min(query / 2);
+        let selection = settings.connect.or(connection.server_selection_timeout).unwrap_or(CONNECT);
+        let connect = selection.min(query / 2);
         let pool_wait = settings.pool_wait.or(connection.wait_queue_timeout()).unwrap_or(POOL_WAIT);
+        // What other clients of MongoDB take for no limit. A caller may ask not to wait for a connection.
+        let is_unlimited = settings.pool_wait.is_none() && pool_wait.is_zero();
+        for (name, is_unlimited) in [
+            ("socketTimeoutMS", query.is_zero()),
+            ("serverSelectionTimeoutMS", selection.is_zero()),
+            ("waitQueueTimeoutMS", is_unlimited),
+        ] {
+            if is_unlimited {
+                let reason = format!(
+                    "{name}=0 in the URL means no limit, and every operation has one: give {name} in milliseconds, or leave it out"
+                );
+                return Err(Error::Misconfigured(reason));
+            }
+        }
         if settings.tls.is_some() || settings.tls_ca_file.is_some() || settings.tls_certificate_key_file.is_some() {
             connection.tls = Some(match settings.tls {
                 Some(false) => Tls::Disabled,
@@ -145,6 +160,18 @@ mod tests {
         assert_eq!((plan.connections_max, plan.query, plan.pool_wait), (3, Duration::from_secs(1), POOL_WAIT));
         assert_eq!(plan.connect, Duration::from_millis(500));
         assert_eq!((&*plan.servers, &*plan.database), ("127.0.0.1:1,localhost:2", "shop"));
+    }
+
+    // Every operation failed after 0 s: no server had been found.
+    #[test]
+    fn no_limit_is_refused() {
+        for name in ["socketTimeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"] {
+            let url = format!("mongodb://127.0.0.1/shop?{name}=0");
+            assert!(plan(&url).unwrap_err().to_string().starts_with(&format!("{name}=0 in the URL means no limit")));
+            let bound = Some(Duration::from_secs(1));
+            let settings = Settings { url, query: bound, connect: bound, pool_wait: Some(Duration::ZERO), ..Settings::default() };
+            assert_eq!(Plan::new(settings).unwrap().query, Duration::from_secs(1));
+        }
     }
 
     #[test]

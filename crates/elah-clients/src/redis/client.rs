@@ -125,8 +125,8 @@ impl<W: Waiter> Driver<W> {
             let Some(waiter) = waiter else { continue };
             let server = Arc::clone(&settings.server);
             waiter.end(Err(match &cause {
-                None => Error::Closed { server },
-                Some(_) if is_closed => Error::Closed { server },
+                _ if is_closed => Error::Closed { server },
+                None => Error::Lost { server, command, cause: "the loop of this connection has ended".into() },
                 Some(cause) if is_unreachable => Error::Unreachable { server, cause: Arc::clone(cause), retry_after },
                 Some(cause) => Error::Lost { server, command, cause: Arc::clone(cause) },
             }));

@@ -23,6 +23,8 @@ use crate::redis::slot_map::{Redirection, SlotMap};
 
 /// How often a command is sent elsewhere. A slot moves once; more than a few times is a circle.
 const ROUNDS_MAX: usize = 16;
+/// What Redis says of a command with keys in several slots; of a transaction each node says only which keys are not its own.
+const CROSS_SLOT: &[u8] = b"-CROSSSLOT Keys in request don't hash to the same slot\r\n";
 /// The pause before a command whose keys are moving is sent again.
 const MOVING_PAUSE: Duration = Duration::from_millis(20);
 /// The least time between two questions for the slots.
@@ -100,6 +102,8 @@ struct Unit {
     commands: Commands,
     /// That of its first key; any node runs what has none.
     slot: Option<u16>,
+    /// The slot that a node has named, so that it is known to be one of its keys.
+    named_slot: Option<u16>,
     /// The node that a reply named, instead of that of the slot.
     asked: Option<(String, u16)>,
     replies: Option<Bytes>,
@@ -239,9 +243,14 @@ impl ClusterClient {
                 }
                 Some(Redirection::TryAgain) => is_moving = true,
                 Some(Redirection::Ask { host, port }) => unit.asked = Some((host, port)),
+                // Another key of the same transaction.
+                Some(Redirection::Moved { slot, .. }) if unit.named_slot.is_some_and(|named| named != slot) => {
+                    unit.replies = Some(Bytes::from_static(CROSS_SLOT));
+                }
                 Some(Redirection::Moved { slot, host, port }) => {
                     self.topology().slots.set(slot, &host, port);
                     unit.slot = Some(slot); // also where the key was taken for another word
+                    unit.named_slot = unit.slot;
                     self.doubts.raise(); // more slots may have moved
                 }
             }
@@ -343,7 +352,7 @@ impl Node {
 
 impl Unit {
     fn new(slot: Option<u16>, commands: Commands) -> Unit {
-        Unit { commands, slot, asked: None, replies: None }
+        Unit { commands, slot, named_slot: None, asked: None, replies: None }
     }
 }
 

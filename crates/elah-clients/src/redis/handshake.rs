@@ -12,6 +12,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::Work;
 use crate::redis::command::Commands;
+use crate::redis::error::Refusal;
 use crate::redis::reply::{Framer, Item, Replies};
 use crate::redis::settings::{Address, Settings};
 
@@ -104,7 +105,7 @@ fn early_refusal(bytes: &[u8]) -> Option<String> {
 }
 
 fn refused(refusal: &[u8]) -> String {
-    format!("it refuses the connection: {}", String::from_utf8_lossy(refusal).trim_end_matches('.'))
+    format!("it refuses the connection: {}", Refusal::new(refusal).text)
 }
 
 impl AsyncRead for Stream {

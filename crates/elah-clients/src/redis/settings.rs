@@ -69,7 +69,7 @@ impl Settings {
             "redis" | "rediss" => (
                 Some(text(url.username())?).filter(|user| !user.is_empty()),
                 url.password().map(text).transpose()?,
-                Some(text(url.path().trim_matches('/'))?).filter(|number| !number.is_empty()),
+                Some(text(url.path().trim_matches('/'))?).filter(|number| !number.is_empty()).or_else(|| query("db")),
             ),
             "redis+unix" if !is_cluster => (query("user"), query("pass"), query("db")),
             _ => return Err(wrong()),
@@ -171,6 +171,7 @@ mod tests {
         assert_eq!((settings.server(), settings.database, settings.is_cluster()), ("example.com:7000", 3, false));
         assert_eq!((settings.user.as_deref(), settings.password.as_deref()), (Some("me"), Some("p@ss")));
         assert_eq!(format!("{settings:?}"), "Redis at example.com:7000");
+        assert_eq!(Settings::read("redis://example.com?db=4", None, TIMES).unwrap().database, 4);
         assert!(Settings::read("redis+cluster://127.0.0.1:7000", None, TIMES).unwrap().is_cluster());
         assert!(matches!(
             Settings::read("rediss://example.com", None, TIMES).unwrap().address,
@@ -181,7 +182,13 @@ mod tests {
 
     #[test]
     fn wrong_settings_are_told_without_the_password() {
-        for url in ["http://u:secret@host", "redis://u:secret@host:port", "secret", "redis+cluster://u:secret@host/3"] {
+        for url in [
+            "http://u:secret@host",
+            "redis://u:secret@host:port",
+            "secret",
+            "redis+cluster://u:secret@host/3",
+            "redis://u:secret@host?db=x",
+        ] {
             let error = Settings::read(url, None, TIMES).unwrap_err().to_string();
             assert!(error.ends_with('.') && !error.contains("secret"), "{error}");
         }

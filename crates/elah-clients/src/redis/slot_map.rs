@@ -135,7 +135,8 @@ impl Redirection {
         let line = std::str::from_utf8(line).ok()?;
         let mut words = line.split(' ');
         match (words.next()?, words.next(), words.next()) {
-            ("TRYAGAIN", ..) => Some(Redirection::TryAgain),
+            // A script may say TRYAGAIN for reasons of its own, and has run.
+            ("TRYAGAIN", Some("Multiple"), Some("keys")) => Some(Redirection::TryAgain),
             ("CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", ..) => Some(Redirection::Down),
             (code @ ("MOVED" | "ASK"), Some(slot), Some(address)) => {
                 let (named, port) = address.rsplit_once(':')?;
@@ -221,6 +222,7 @@ mod tests {
         assert_eq!(Redirection::read(b"MOVED 3 ::1:7000", "asked"), moved("::1", 7000));
         assert_eq!(Redirection::read(b"ASK 3 h:1", "asked"), Some(Redirection::Ask { host: "h".to_owned(), port: 1 }));
         assert_eq!(Redirection::read(b"TRYAGAIN Multiple keys", "asked"), Some(Redirection::TryAgain));
+        assert_eq!(Redirection::read(b"TRYAGAIN later", "asked"), None);
         assert_eq!(Redirection::read(b"CLUSTERDOWN The cluster is down", "asked"), Some(Redirection::Down));
         for other in [b"MOVED".as_slice(), b"MOVED 3 h", b"MOVED x h:1", b"ERR MOVED", b""] {
             assert_eq!(Redirection::read(other, "asked"), None);

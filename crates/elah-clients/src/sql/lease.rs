@@ -95,6 +95,9 @@ impl Lease {
         };
         // Unread rows remain: the lease stays busy and ends with its connection.
         if matches!(outcome, Ok(false)) {
+            let (server, statement) = (Arc::clone(&self.settings.server), Some(Arc::clone(&statement.sql)));
+            let cause = format!("its unread rows took longer than {} s", bound.as_secs_f64());
+            self.failure = Some(Error::Lost { server, statement, cause });
             return Ok(());
         }
         let outcome = self.end(before, &statement.sql, Ok(outcome.map(|_| ())));

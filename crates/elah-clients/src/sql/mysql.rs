@@ -72,13 +72,13 @@ impl Connection {
     /// After a change of the schema the server prepares a statement again by itself. Nothing that may have begun to run is repeated
     /// here: a procedure may have committed a part before it failed.
     async fn run_unnoted(&mut self, statement: &Statement) -> Result<Rows, Error> {
-        self.check_length(statement)?;
+        self.check(statement)?;
         let outcome = match self.prepare(statement).await {
             Ok(prepared) => self.run_prepared(&prepared, statement).await,
             Err(cause) if number(&cause) == Some(NOT_PREPARABLE) && statement.params.is_empty() => {
                 Box::pin(self.run_text(statement)).await
             }
-            Err(cause) => Err(cause),
+            Err(cause) => return Err(error(&self.server, Some(&statement.unbound()), cause)),
         };
         outcome.map_err(|cause| error(&self.server, Some(statement), cause))
     }
@@ -98,11 +98,12 @@ impl Connection {
     }
 
     async fn stream_unnoted(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
-        self.check_length(statement)?;
+        self.check(statement)?;
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
-        let prepared = timeout(bound, self.prepare(statement)).await.map_err(overdue)?.map_err(failed)?;
+        let prepared = timeout(bound, self.prepare(statement)).await.map_err(overdue)?;
+        let prepared = prepared.map_err(|cause| error(&server, Some(&statement.unbound()), cause))?;
         let begun = timeout(bound, self.conn.exec_iter(&prepared, encode::params(statement))).await.map_err(overdue)?;
         let mut result = begun.map_err(failed)?;
         let columns = result.columns().unwrap_or_default();
@@ -135,14 +136,16 @@ impl Connection {
         }
     }
 
-    fn check_length(&self, statement: &Statement) -> Result<(), Error> {
-        let bytes = encode::bytes(statement);
-        if bytes <= self.statement_bytes_max {
+    /// Refuses what the server would refuse by closing the connection, or store as something else.
+    fn check(&self, statement: &Statement) -> Result<(), Error> {
+        let (bytes, allowed) = (encode::bytes(statement), self.statement_bytes_max);
+        let reason = if bytes > allowed {
+            format!("The statement and its parameters have {bytes} bytes, above the server's max_allowed_packet of {allowed}")
+        } else if let Some(year) = encode::unknown_year(statement) {
+            format!("A parameter is in the year {year}, and the server knows the years 0 to 9999")
+        } else {
             return Ok(());
-        }
-        let allowed = self.statement_bytes_max;
-        let reason =
-            format!("The statement and its parameters have {bytes} bytes, above the server's max_allowed_packet of {allowed}");
+        };
         Err(Error::Unusable { server: Arc::clone(&self.server), statement: Some(Arc::clone(&statement.sql)), reason })
     }
 

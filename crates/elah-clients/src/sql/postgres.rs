@@ -179,12 +179,15 @@ impl Connection {
                 self.unusable(statement, format!("A statement takes {PARAMS_MAX} parameters, not {}", statement.params.len()))
             );
         }
+        if statement.sql.contains('\0') {
+            return Err(self.unusable(statement, "A statement for PostgreSQL has no NUL".to_owned()));
+        }
         let prepared = match self.statements.get(&statement.sql) {
             Some(prepared) => prepared,
             None => {
                 let numbered = super::placeholders::numbered(&statement.sql);
                 let prepared = Box::pin(self.client.prepare(&numbered)).await;
-                let prepared = prepared.map_err(|cause| self.error(Some(statement), &cause))?;
+                let prepared = prepared.map_err(|cause| self.error(Some(&statement.unbound()), &cause))?;
                 self.statements.keep(Arc::clone(&statement.sql), prepared.clone());
                 prepared
             }

@@ -134,7 +134,10 @@ impl Settings {
         }
         let user = decoded(url.username())?;
         if user.is_empty() {
-            return Err(wrong(format!("The URL of {addresses} names no user: postgres://USER:PASSWORD@HOST/DATABASE")));
+            // What was read as the host may be a part of a password that is not escaped.
+            return Err(wrong(
+                "The URL of an SQL server names no user: postgres://USER:PASSWORD@HOST/DATABASE, percent-escaped".to_owned(),
+            ));
         }
         let database = match decoded(url.path().trim_start_matches('/'))? {
             name if name.is_empty() => user.clone(),
@@ -277,6 +280,7 @@ mod tests {
         for (url, expected) in [
             ("redis://me:secret@h", "postgres:// or mysql://, not with redis:"),
             ("postgres://h/db", "names no user"),
+            ("postgres://secret:12#34@h/db", "names no user"),
             ("postgres://me:secret@h/db?sslmode=on", "disable, prefer, require or verify-full, not on"),
             ("postgres://me:secret@h/db?sslmode=verify-full", "needs sslrootcert"),
             ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert, target_session_attrs and host; pool is not"),

@@ -27,8 +27,11 @@ pub(super) fn client_config(settings: &Settings) -> Result<ClientConfig, Error> 
 
 fn authorities(settings: &Settings) -> Result<RootCertStore, Error> {
     let path = settings.ca_file.as_deref().unwrap_or_else(|| "".as_ref());
-    let unreadable =
-        |cause: String| Error::Misconfigured(format!("The authorities in {} cannot be read: {cause}", path.display()));
+    // Read for each connection: while the file is replaced, or without a free descriptor, this passes.
+    let unreadable = |cause: String| Error::Unreachable {
+        server: Arc::clone(&settings.server),
+        cause: format!("the authorities in {} cannot be read: {cause}", path.display()),
+    };
     let mut store = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|cause| unreadable(cause.to_string()))? {
         let certificate = certificate.map_err(|cause| unreadable(cause.to_string()))?;

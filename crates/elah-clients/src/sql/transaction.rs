@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
+use tokio::task::AbortHandle;
 
 use super::error::Error;
+use super::idle::locked;
 use super::lease::{Held, Lease};
 use super::rows::Rows;
 use super::settings::{Engine, Settings};
@@ -37,6 +39,8 @@ pub struct Transaction {
     lease: Arc<Mutex<Option<Lease>>>,
     server: Arc<str>,
     is_abandoned: AtomicBool,
+    /// The task that reads, or has read, the rows of the last stream.
+    reading: std::sync::Mutex<Option<AbortHandle>>,
 }
 
 impl Transaction {
@@ -63,7 +67,8 @@ impl Transaction {
         lease.note_transaction(true);
         begun?;
         let server = Arc::clone(&settings.server);
-        Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server, is_abandoned: AtomicBool::new(false) })
+        let (lease, is_abandoned) = (Arc::new(Mutex::new(Some(lease))), AtomicBool::new(false));
+        Ok(Transaction { lease, server, is_abandoned, reading: std::sync::Mutex::default() })
     }
 
     pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
@@ -78,7 +83,9 @@ impl Transaction {
         Box::pin(async move {
             let mut held = self.hold().await;
             let drain = self.open(&mut held)?.query_bound();
-            Ok(RowStream::of_transaction(held, Statement::new(sql, params), drain))
+            let stream = RowStream::of_transaction(held, Statement::new(sql, params), drain);
+            *locked(&self.reading) = Some(stream.reading.clone());
+            Ok(stream)
         })
     }
 
@@ -113,10 +120,13 @@ impl Transaction {
         })
     }
 
-    /// Rolls the transaction back. Does nothing when it is over. It cannot fail: without a reply the connection is closed, and the
-    /// server rolls back by itself.
+    /// Rolls the transaction back. Does nothing when it is over. It cannot fail: without a reply, or while rows are left to read, the
+    /// connection is closed, and the server rolls back by itself.
     pub fn roll_back(&self) -> Work<'_, ()> {
         Box::pin(async move {
+            if let Some(reading) = locked(&self.reading).take() {
+                reading.abort();
+            }
             let lease = self.hold().await.take();
             if let Some(lease) = lease.filter(Lease::is_usable) {
                 let _ = Transaction::finish(lease, "ROLLBACK").await;

@@ -1,7 +1,7 @@
 //! The match of one segment of a path, or its whole rest, against literal text and captures, without backtracking.
 
+use fancy_regex::Regex;
 use memchr::memmem;
-use regex_lite::Regex;
 use smallvec::SmallVec;
 
 /// Byte ranges of the captures, in the order of the pattern.
@@ -21,7 +21,7 @@ pub(super) enum Class {
 #[derive(Debug, Clone)]
 pub(super) struct Capture {
     pub(super) class: Class,
-    /// Must match the whole captured text, as sent in the path.
+    /// Must match the whole captured text, as sent in the path. One that gives up after too many steps does not match.
     pub(super) requirement: Option<Regex>,
     /// Whether all text of the class matches the requirement, so that no check is needed.
     pub(super) is_implied: bool,
@@ -35,7 +35,9 @@ impl Capture {
             Class::Segment => memchr::memchr(b'/', bytes).is_none(),
             Class::Rest => true,
         };
-        !bytes.is_empty() && in_class && (self.is_implied || self.requirement.as_ref().is_none_or(|regex| regex.is_match(text)))
+        !bytes.is_empty()
+            && in_class
+            && (self.is_implied || self.requirement.as_ref().is_none_or(|regex| regex.is_match(text).unwrap_or(false)))
     }
 }
 

@@ -16,25 +16,29 @@ type NodeIndex = usize;
 
 const ROOT: NodeIndex = 0;
 
-/// The routes of one place in the tree: one per method, and perhaps one for all other methods.
+/// The routes of one place in the tree, for methods and for all other methods. The first one added for a method precedes the
+/// others, which are found when it is excluded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Endpoint {
     methods: SmallVec<[(MethodIndex, RouteIndex); 2]>,
-    any: Option<RouteIndex>,
+    any: SmallVec<[RouteIndex; 1]>,
 }
 
 impl Endpoint {
-    /// The first route added for a method stays.
     fn add(&mut self, method: Option<MethodIndex>, route: RouteIndex) {
         match method {
-            None => self.any = self.any.or(Some(route)),
-            Some(method) if self.route(method).is_none() => self.methods.push((method, route)),
-            Some(_) => {}
+            None => self.any.push(route),
+            Some(method) => self.methods.push((method, route)),
         }
     }
 
-    fn route(&self, method: MethodIndex) -> Option<RouteIndex> {
-        self.methods.iter().find(|(candidate, _)| *candidate == method).map(|(_, route)| *route)
+    fn route(&self, method: MethodIndex, excluded: &[RouteIndex]) -> Option<RouteIndex> {
+        let is_wanted = |(known, route): &&(MethodIndex, RouteIndex)| *known == method && !excluded.contains(route);
+        self.methods.iter().find(is_wanted).map(|(_, route)| *route)
+    }
+
+    fn any(&self, excluded: &[RouteIndex]) -> Option<RouteIndex> {
+        self.any.iter().find(|route| !excluded.contains(route)).copied()
     }
 }
 
@@ -110,6 +114,8 @@ pub(super) struct Query<'p> {
     /// The router itself responds to OPTIONS of a path that has routes, before a catch-all.
     pub(super) is_options: bool,
     pub(super) has_escapes: bool,
+    /// Routes that are passed over.
+    pub(super) excluded: &'p [RouteIndex],
 }
 
 /// What the search has found; `captures` belong to the route that `Tree::find` returned.
@@ -259,11 +265,12 @@ fn decoded(segment: &str, has_escapes: bool) -> Cow<'_, str> {
 
 fn pick(endpoint: &Endpoint, is_catch_all: bool, query: &Query<'_>, found: &mut Found) -> Option<RouteIndex> {
     let named = [query.method, query.substitute].into_iter().flatten();
-    if let Some(route) = named.into_iter().find_map(|method| endpoint.route(method)) {
+    if let Some(route) = named.into_iter().find_map(|method| endpoint.route(method, query.excluded)) {
         return Some(route);
     }
-    if endpoint.any.is_some() && !(is_catch_all && is_withheld(query, found)) {
-        return endpoint.any;
+    let any = endpoint.any(query.excluded).filter(|_| !(is_catch_all && is_withheld(query, found)));
+    if any.is_some() {
+        return any;
     }
     found.allowed.extend(endpoint.methods.iter().map(|(method, _)| *method));
     None

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::future::poll_fn;
+use std::io;
 use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -20,7 +21,8 @@ use crate::request::RequestView;
 use crate::request_body::{BodyRead, RequestBody, incomplete};
 use crate::response::{Headers, Response};
 use crate::response_stream::{StreamEnd, StreamState, Written};
-use crate::shared::HandedOver;
+use crate::router::Resolution;
+use crate::shared::{HandedOver, Shared};
 use elah_loop::wake::WaitId;
 
 impl Worker {
@@ -33,6 +35,15 @@ impl Worker {
     pub fn request<R>(&self, id: RequestId, read: impl FnOnce(RequestView<'_>) -> R) -> Option<R> {
         let exchange = self.shared.admission.get(id)?;
         Some(read(RequestView::new(&exchange, &self.shared.router)))
+    }
+
+    /// Gives a request its next route after those with the IDs `excluded`; once, and its gate stays that of its first route.
+    pub fn reroute(&self, id: RequestId, excluded: &[u32]) {
+        let Some(exchange) = self.shared.admission.get(id) else { return };
+        let (method, path) = (exchange.parts.method.as_str(), exchange.parts.uri.path());
+        if let Resolution::Route(route) = self.shared.router.resolve_except(excluded, method, path) {
+            let _ = exchange.other_route.set(Box::new(route));
+        }
     }
 
     /// Seconds until the request gets a 504, to the precision of an iteration; `None` once its response has begun.
@@ -158,29 +169,35 @@ impl Worker {
         }
     }
 
-    /// A wait that ends when the next piece of a streamed request body has arrived, or at once if the request is finished. Fetch the
-    /// piece with `take_chunk`, also after the wait was cancelled.
+    /// A wait that ends when the next piece of a streamed request body has arrived, or at once if there is none. Fetch the piece with
+    /// `take_chunk`, also after the wait was cancelled.
     pub fn read_chunk(&self, id: RequestId) -> WaitId {
+        self.read_body(id, async |shared, exchange| next_chunk(shared, exchange).await)
+    }
+
+    /// Like `read_chunk`, but reads all of the body into memory, where `request` finds it. There is no piece.
+    pub fn read_whole(&self, id: RequestId) -> WaitId {
+        self.read_body(id, async |shared, exchange| read_whole(shared, exchange).await.map(|()| None))
+    }
+
+    fn read_body(
+        &self,
+        id: RequestId,
+        read: impl AsyncFnOnce(&Shared, &Exchange) -> Result<Option<Bytes>, Problem> + 'static,
+    ) -> WaitId {
         let wait = self.new_wait();
         let Some(exchange) = self.shared.admission.get(id) else {
             self.shared.local_waker.end_wait(wait);
             return wait;
         };
-        if !matches!(*exchange.body.borrow(), RequestBody::Streamed { .. }) {
-            let bytes = match exchange.body.replace(RequestBody::Empty) {
-                RequestBody::Memory(bytes) => Some(bytes),
-                _ => None,
-            };
-            self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(Ok(bytes)));
+        if !exchange.body.borrow().is_streamed() {
+            self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(Ok(None)));
             self.shared.local_waker.end_wait(wait);
             return wait;
         }
         let shared = Rc::clone(&self.shared);
         let task = self.tasks.spawn_local(async move {
-            let chunk = next_chunk(&exchange).await;
-            if exchange.deadline_ms.get() > 0 {
-                exchange.deadline_ms.set(shared.clock.now_ms() + shared.limits.request_ms);
-            }
+            let chunk = read(&shared, &exchange).await;
             shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(chunk));
             shared.local_waker.end_wait(wait);
         });
@@ -202,23 +219,17 @@ impl Worker {
 
     /// Lets the body begin with these bytes, which were read from it, so that the next read gets them again.
     pub fn put_back(&self, id: RequestId, bytes: Bytes) {
-        let Some(exchange) = self.shared.admission.get(id).filter(|_| !bytes.is_empty()) else { return };
-        match &mut *exchange.body.borrow_mut() {
-            RequestBody::Streamed { unread, .. } => *unread = [bytes, mem::take(unread)].concat().into(),
-            body @ RequestBody::Empty => *body = RequestBody::Memory(bytes),
-            RequestBody::Memory(_) | RequestBody::Spooled { .. } => {}
+        if let Some(exchange) = self.shared.admission.get(id) {
+            put_back(&exchange, bytes);
         }
     }
 
-    /// Takes the file of a spooled body.
-    pub fn take_spooled(&self, id: RequestId) -> Option<(File, u64)> {
+    /// A second handle of the file of a spooled body, and the bytes in it. All handles share the position that `read` moves.
+    pub fn spooled(&self, id: RequestId) -> Option<io::Result<(File, u64)>> {
         let exchange = self.shared.admission.get(id)?;
-        match exchange.body.replace(RequestBody::Empty) {
-            RequestBody::Spooled { file, bytes } => Some((file, bytes)),
-            other => {
-                exchange.body.replace(other);
-                None
-            }
+        match &*exchange.body.borrow() {
+            RequestBody::Spooled { file, bytes } => Some(file.try_clone().map(|file| (file, *bytes))),
+            _ => None,
         }
     }
 
@@ -230,45 +241,95 @@ impl Worker {
     }
 
     /// Takes the connection of `id` away from HTTP; a drain no longer waits for the request. When the wait has ended, fetch the
-    /// connection with `take_hijacked`.
+    /// connection with `take_hijacked`, also after the wait was cancelled.
     pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
         let wait = self.new_wait();
         let exchange = self.shared.admission.get(id)?;
         exchange.deadline_ms.set(0);
         exchange.reply.close();
         self.shared.admission.take_over(id);
+        self.shared.hijacked.borrow_mut().insert(wait, None);
         exchange.connection.order(Order::HandOver(wait));
         Some(wait)
     }
 
+    /// The connection for which `wait` waited. `None` if it has not arrived; it will be closed.
     pub fn take_hijacked(&self, wait: WaitId) -> Option<HandedOver> {
-        self.shared.hijacked.borrow_mut().remove(&wait)
+        self.shared.hijacked.borrow_mut().remove(&wait)?
     }
 }
 
-/// The next bytes of a streamed body. The body stays in place, so a cancelled read loses nothing.
-async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
+/// The next bytes of a streamed body.
+async fn next_chunk(shared: &Shared, exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
     let _reader = exchange.body_reader.lock().await;
-    loop {
+    read_piece(shared, exchange).await
+}
+
+/// Replaces a streamed body by the whole of it in memory.
+async fn read_whole(shared: &Shared, exchange: &Exchange) -> Result<(), Problem> {
+    let _reader = exchange.body_reader.lock().await;
+    if !exchange.body.borrow().is_streamed() {
+        return Ok(()); // another fiber has read it
+    }
+    let mut gathered = Gathered { exchange, bytes: Vec::new() };
+    while let Some(piece) = read_piece(shared, exchange).await? {
+        gathered.bytes.extend_from_slice(&piece);
+    }
+    exchange.body.replace(RequestBody::Memory(mem::take(&mut gathered.bytes).into()));
+    Ok(())
+}
+
+/// The bytes of a body that is not whole. They go back if its read is given up.
+struct Gathered<'a> {
+    exchange: &'a Exchange,
+    bytes: Vec<u8>,
+}
+
+impl Drop for Gathered<'_> {
+    fn drop(&mut self) {
+        put_back(self.exchange, mem::take(&mut self.bytes).into());
+    }
+}
+
+fn put_back(exchange: &Exchange, bytes: Bytes) {
+    if let RequestBody::Streamed { unread, .. } = &mut *exchange.body.borrow_mut()
+        && !bytes.is_empty()
+    {
+        *unread = [bytes, mem::take(unread)].concat().into();
+    }
+}
+
+/// The next bytes for who holds `body_reader`. The body stays in place, so a cancelled read loses nothing.
+async fn read_piece(shared: &Shared, exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
+    let piece = loop {
         let frame = poll_fn(|context| match &mut *exchange.body.borrow_mut() {
             RequestBody::Streamed { unread, rest } if unread.is_empty() => {
-                Pin::new(&mut *rest).poll_frame(context).map(|frame| (frame, rest.is_end_stream()))
+                Pin::new(&mut *rest).poll_frame(context).map(|frame| Ok((frame, rest.is_end_stream())))
             }
             RequestBody::Streamed { unread, rest } => {
-                Poll::Ready((Some(Ok(Frame::data(mem::take(unread)))), rest.is_end_stream()))
+                Poll::Ready(Ok((Some(Ok(Frame::data(mem::take(unread)))), rest.is_end_stream())))
             }
-            _ => Poll::Ready((None, true)),
+            RequestBody::Failed(problem) => Poll::Ready(Err(problem.clone())),
+            _ => Poll::Ready(Ok((None, true))),
         });
-        let (frame, is_end) = frame.await;
+        let (frame, is_end) = frame.await?;
         exchange.is_body_unread.set(frame.is_some() && !is_end);
         match frame {
-            None => return Ok(None),
-            Some(Err(error)) => return Err(exchange.connection.take_refusal().unwrap_or_else(|| incomplete(error))),
+            None => break Ok(None),
+            Some(Err(error)) => {
+                let problem = exchange.connection.take_refusal().unwrap_or_else(|| incomplete(error));
+                exchange.body.replace(RequestBody::Failed(problem.clone()));
+                break Err(problem);
+            }
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
+                    break Ok(Some(data));
                 }
             }
         }
+    };
+    if exchange.deadline_ms.get() > 0 {
+        exchange.deadline_ms.set(shared.clock.now_ms() + shared.limits.request_ms);
     }
+    piece
 }

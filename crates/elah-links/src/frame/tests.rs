@@ -27,10 +27,15 @@ fn frames() -> impl Strategy<Value = Frame> {
 
 fn taken(incoming: &mut BytesMut) -> Result<Vec<Frame>, Malformed> {
     let mut frames = Vec::new();
-    while let Some(frame) = take(incoming, PAYLOAD_MAX)? {
+    taken_into(&mut frames, incoming, &mut 0)?;
+    Ok(frames)
+}
+
+fn taken_into(frames: &mut Vec<Frame>, incoming: &mut BytesMut, to_skip: &mut usize) -> Result<(), Malformed> {
+    while let Some(frame) = take(incoming, to_skip, PAYLOAD_MAX)? {
         frames.push(frame);
     }
-    Ok(frames)
+    Ok(())
 }
 
 proptest! {
@@ -67,8 +72,31 @@ proptest! {
 
     #[test]
     fn a_frame_whose_length_lies_is_refused_by_its_first_bytes(length in (HEADER_BYTES + PAYLOAD_MAX + 1) as u32..) {
-        let refused = taken(&mut BytesMut::from(&length.to_le_bytes()[..]));
+        let mut bytes = length.to_le_bytes().to_vec();
+        if length as usize <= HEADER_BYTES + PAYLOAD_BYTES_HIGHEST {
+            bytes.push(0);
+        }
+        let refused = taken(&mut BytesMut::from(&bytes[..]));
         prop_assert_eq!(refused, Err(Malformed::TooLong { bytes: length as usize, max: HEADER_BYTES + PAYLOAD_MAX }));
+    }
+
+    // One with a higher limit at the other end closed the link, and with it all other calls.
+    #[test]
+    fn a_call_or_a_reply_that_is_too_long_is_skipped(id in any::<u64>(), over in 1_usize..2000, size in 1_usize..700) {
+        let payload = vec![1; HEADER_BYTES + PAYLOAD_MAX + over];
+        let mut bytes = Vec::new();
+        call(&mut bytes, id, 1, Duration::ZERO, &payload);
+        cancel(&mut bytes, 7);
+        reply(&mut bytes, id, 1, &payload);
+        cancel(&mut bytes, 8);
+        let (mut frames, mut incoming, mut to_skip) = (Vec::new(), BytesMut::new(), 0);
+        for piece in bytes.chunks(size) {
+            incoming.extend_from_slice(piece);
+            taken_into(&mut frames, &mut incoming, &mut to_skip).unwrap();
+        }
+        let expected = [Frame::LongCall { id }, Frame::Cancel { id: 7 }, Frame::LongReply { id }, Frame::Cancel { id: 8 }];
+        prop_assert_eq!(&frames[..], &expected[..]);
+        prop_assert!(incoming.is_empty());
     }
 }
 
@@ -93,7 +121,7 @@ fn odd_frame(random: &mut Random) -> Frame {
         0 => Frame::Hello { version: random.odd_number() as u16, rest: payload },
         1 => Frame::Call { id, items, remaining: Duration::from_micros(random.odd_number()), payload },
         2 => Frame::Reply { id, items, payload },
-        3 => Frame::Failure { id, reason: *random.pick(&[Reason::Overloaded, Reason::Unread]) },
+        3 => Frame::Failure { id, reason: *random.pick(&[Reason::Overloaded, Reason::Unread, Reason::TooLong]) },
         _ => Frame::Cancel { id },
     }
 }
@@ -109,15 +137,14 @@ fn fuzz_changed_frames() {
 
         let whole = taken(&mut BytesMut::from(&bytes[..]));
 
-        let mut incoming = BytesMut::new();
+        let (mut incoming, mut to_skip) = (BytesMut::new(), 0);
         let mut in_pieces = Ok(Vec::new());
         let mut rest = &bytes[..];
         while let (Ok(frames), false) = (&mut in_pieces, rest.is_empty()) {
             let (piece, later) = rest.split_at(1 + random.below(rest.len()));
             incoming.extend_from_slice(piece);
-            match taken(&mut incoming) {
-                Ok(more) => frames.extend(more),
-                Err(refusal) => in_pieces = Err(refusal),
+            if let Err(refusal) = taken_into(frames, &mut incoming, &mut to_skip) {
+                in_pieces = Err(refusal);
             }
             rest = later;
         }
@@ -129,10 +156,10 @@ fn fuzz_changed_frames() {
             let length = u32::from_le_bytes(bytes[at..at + LENGTH_BYTES].try_into().expect("four bytes")) as usize;
             let mut again = Vec::new();
             frame.encode(&mut again);
-            let said = &bytes[at + LENGTH_BYTES..at + LENGTH_BYTES + length];
+            let said = &bytes[at + LENGTH_BYTES..bytes.len().min(at + LENGTH_BYTES + length)];
             assert!(said.starts_with(&again[LENGTH_BYTES..]), "{frame:?} of {said:02x?}");
             at += LENGTH_BYTES + length;
         }
-        assert_eq!(&incoming[..], &bytes[at..], "an incomplete frame waits for more");
+        assert_eq!(&incoming[..], bytes.get(at..).unwrap_or_default(), "an incomplete frame waits for more");
     });
 }

@@ -6,12 +6,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::segment::{SEGMENT_BYTES, generation, sums};
-use super::{DRAFT_SUFFIX, SUFFIX, Sum};
+use super::segment::{SEGMENT_BYTES, generation, is_of, sums};
+use super::{ASIDE_SUFFIX, DRAFT_SUFFIX, SUFFIX, Sum};
 use crate::env::{Env, Tree};
 use crate::error::Error;
 use crate::layout::JOURNALS;
-use crate::session::Session;
+use crate::session::{Session, file_identity};
 
 /// A dead process's journal, locked by this process.
 pub(crate) struct Orphan {
@@ -30,15 +30,15 @@ pub(crate) fn names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The sums of a journal that a store lacks that has folded it up to the generation `folded`.
-pub(crate) fn sums_beyond(content: &[u8], folded: u64) -> impl Iterator<Item = Sum<'_>> {
-    let segments = content.chunks_exact(SEGMENT_BYTES);
+/// The sums of a journal that a store lacks whose file has this identity, and that has folded it up to the generation `folded`.
+pub(crate) fn sums_beyond(content: &[u8], data_file: u64, folded: u64) -> impl Iterator<Item = Sum<'_>> {
+    let segments = content.chunks_exact(SEGMENT_BYTES).filter(move |segment| is_of(segment, data_file));
     segments.filter(move |segment| generation(segment).is_some_and(|number| number > folded)).flat_map(sums)
 }
 
-/// Whether a journal has sums that a store lacks that has folded it up to the generation `folded`.
-pub(crate) fn reaches_beyond(content: &[u8], folded: u64) -> bool {
-    sums_beyond(content, folded).next().is_some()
+/// Whether a journal has sums that such a store lacks.
+pub(crate) fn reaches_beyond(content: &[u8], data_file: u64, folded: u64) -> bool {
+    sums_beyond(content, data_file, folded).next().is_some()
 }
 
 /// The journals in `dir` whose owner is dead and that no other process is recovering.
@@ -73,8 +73,18 @@ fn is_still_there(path: &Path, file: &File) -> bool {
 }
 
 /// Adds the sums of `orphans` that the counters lack, in one durable transaction, then removes their files. If it is killed in
-/// between, a repetition adds nothing twice.
+/// between, a repetition adds nothing twice. Journals of a file that was here before are set aside.
 pub(crate) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) -> Result<(), Error> {
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let data_file = file_identity(tree, &*env.read_txn()?)?;
+    let is_other = |segment: &[u8]| generation(segment).is_some() && !is_of(segment, data_file);
+    let (others, orphans): (Vec<_>, Vec<_>) =
+        orphans.into_iter().partition(|orphan| orphan.content.chunks_exact(SEGMENT_BYTES).any(is_other));
+    for other in others {
+        let _ = fs::rename(&other.path, other.path.with_extension(&ASIDE_SUFFIX[1..]));
+    }
     if orphans.is_empty() {
         return Ok(());
     }
@@ -86,7 +96,10 @@ pub(crate) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) 
             let Some(generation) = generation(segment).filter(|generation| *generation > folded) else { continue };
             last = last.max(generation);
             for Sum { table, key, total } in sums(segment) {
-                session.add(table, key, total)?;
+                // An older copy in the place of the file may lack the counter.
+                if session.has_counter(table) {
+                    session.add(table, key, total)?;
+                }
             }
         }
         session.set_folded_generation(&orphan.name, last)?;

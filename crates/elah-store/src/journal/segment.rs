@@ -1,6 +1,6 @@
 //! One half of a journal: a table of sums in a mapped file, one slot for each counter's key.
 //!
-//! A segment starts with `MAGIC` and its generation; slots follow, each at a multiple of 32 bytes:
+//! A segment starts with `MAGIC`, its generation and the identity of the data file; slots follow, each at a multiple of 32 bytes:
 //!
 //! | byte | field |
 //! |---|---|
@@ -51,9 +51,10 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(map: MmapMut, generation: u64) -> Self {
+    pub(super) fn new(map: MmapMut, generation: u64, data_file: u64) -> Self {
         let mut segment = Segment { map, generation: 0, end: SLOT_STEP, slots: HashTable::new() };
         segment.map[..8].copy_from_slice(MAGIC);
+        segment.map[16..24].copy_from_slice(&data_file.to_le_bytes());
         segment.reset(generation);
         segment
     }
@@ -144,6 +145,11 @@ pub(super) fn sums(segment: &[u8]) -> impl Iterator<Item = Sum<'_>> {
 /// The generation of a segment, unless it is incomplete.
 pub(super) fn generation(segment: &[u8]) -> Option<u64> {
     (segment.get(..8)? == MAGIC).then(|| word(segment, 8)).filter(|generation| *generation > 0)
+}
+
+/// Whether a segment counts for the data file with this identity. An incomplete one counts for none.
+pub(super) fn is_of(segment: &[u8], data_file: u64) -> bool {
+    generation(segment).is_some() && word(segment, 16) == data_file
 }
 
 fn checked_name(slot: &[u8], generation: u64) -> Option<(TableId, &[u8])> {

@@ -12,10 +12,13 @@ use tempfile::TempDir;
 use super::segment::{SEGMENT_BYTES, sums};
 use super::*;
 use crate::env::{self, Env, Tree};
-use crate::layout::{FullKey, decode_count};
-use crate::session::Session;
+use crate::layout::{FullKey, Kind, decode_count};
+use crate::session::{Session, file_identity};
+use crate::table::TableName;
+use crate::write::{Changes, Work, Write};
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The first counter of a store.
 const TABLE: TableId = TableId(16);
 
 struct Owner {
@@ -49,7 +52,12 @@ impl Owner {
     fn new() -> Self {
         let dir = TempDir::new().expect("a directory");
         let (env, tree, _) = env::open(dir.path(), BYTES_MAX).expect("a store");
-        let journal = Journal::create(dir.path()).expect("a journal");
+        let mut session = Session::begin(&env, tree, 0).expect("a session");
+        let introduce = Write::Introduce { counter: Arc::new(TableName::new(Kind::Counter, "visits").expect("a name")) };
+        session.apply(&Work::Changes(Changes::one(introduce))).expect("a counter");
+        session.commit().expect("a commit");
+        let data_file = file_identity(tree, &env.read_txn().expect("a snapshot")).expect("an identity");
+        let journal = Journal::create(dir.path(), data_file).expect("a journal");
         Owner { dir, env, tree, journal, committed: None, counted: BTreeMap::new() }
     }
 

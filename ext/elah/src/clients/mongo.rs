@@ -140,17 +140,20 @@ impl RubyMongo {
         Ok(mongo.run(ruby, |client| async move { client.delete(collection, is_many, filter, options).await })?.0)
     }
 
-    /// `update` is nil for a deletion.
+    /// `kind` is :update, :replace, or :delete, which needs no `update`.
     fn find_one_and(
         ruby: &Ruby,
         mongo: &Self,
         collection: String,
         filter: RHash,
+        kind: Symbol,
         update: Value,
-        is_replacement: bool,
         options: RHash,
     ) -> Result<Option<Value>, Error> {
-        let change = if update.is_nil() { Change::Delete } else { change(ruby, update, is_replacement)? };
+        let change = match &*kind.name()? {
+            "delete" => Change::Delete,
+            kind => change(ruby, update, kind == "replace")?,
+        };
         let (filter, options) = (bytes(ruby, filter)?, bytes(ruby, options)?);
         let (found, _) =
             mongo.run(ruby, |client| async move { client.find_one_and(collection, filter, change, options).await })?;

@@ -18,7 +18,7 @@ use magnus::{
 };
 
 use crate::concurrency::future_wait::{Home, PerHome};
-use crate::concurrency::wait::{Completer, suspend};
+use crate::concurrency::wait::{Completer, InFlight, suspend};
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
 use errors::{raised, refused};
@@ -30,22 +30,28 @@ enum Failure {
     Refused(Name, Refusal),
 }
 
-/// The receiver of the replies.
+/// The failure of a post, and the process that sent it, until it is raised.
+type Posted = Arc<Mutex<Option<(u32, Failure)>>>;
+
+/// The receiver of the replies. That of a command sent with `post` counts as in flight while it exists.
 enum Asked {
     Caller(Completer<Result<Replies, RedisError>>),
-    Nobody(Name, Arc<Mutex<Option<Failure>>>),
+    Nobody(Name, Posted, InFlight),
 }
 
 impl Waiter for Asked {
     fn end(self, outcome: Result<Replies, RedisError>) {
         match self {
             Asked::Caller(completer) => completer.complete(outcome),
-            Asked::Nobody(name, failure) => remember_failure(name, outcome, &failure),
+            Asked::Nobody(name, failure, in_flight) => {
+                remember_failure(name, outcome, &failure);
+                drop(in_flight);
+            }
         }
     }
 }
 
-fn remember_failure(name: Name, outcome: Result<Replies, RedisError>, failure: &Mutex<Option<Failure>>) {
+fn remember_failure(name: Name, outcome: Result<Replies, RedisError>, failure: &Mutex<Option<(u32, Failure)>>) {
     let failed = match outcome {
         Err(error) => Failure::NoReply(error),
         Ok(mut replies) => match replies.next_item() {
@@ -53,7 +59,7 @@ fn remember_failure(name: Name, outcome: Result<Replies, RedisError>, failure: &
             _ => return,
         },
     };
-    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some((std::process::id(), failed));
 }
 
 #[derive(TypedData)]
@@ -62,8 +68,7 @@ pub(crate) struct RubyRedis {
     settings: Settings,
     clients: PerHome<Client<Asked>>,
     clusters: PerHome<ClusterClient>,
-    /// The failure of a command sent with `post`, until it is raised.
-    failure: Arc<Mutex<Option<Failure>>>,
+    failure: Posted,
     is_closed: AtomicBool,
 }
 
@@ -112,7 +117,7 @@ impl RubyRedis {
     /// Sends one command without waiting for its reply. Raises the error of an earlier one.
     fn post(ruby: &Ruby, redis: Receiver<Self>, words: &[Value]) -> Result<bool, Error> {
         let failure = redis.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match failure {
+        match failure.filter(|(process, _)| *process == std::process::id()).map(|(_, failure)| failure) {
             Some(Failure::NoReply(error)) => return Err(raised(ruby, &error)),
             Some(Failure::Refused(name, refusal)) => return Err(refused(ruby, redis.settings.server(), name, &refusal)),
             None => {}
@@ -121,17 +126,26 @@ impl RubyRedis {
         let name = commands.name();
         let failure = Arc::clone(&redis.failure);
         let home = redis.home(ruby)?;
+        let in_flight = home.in_flight();
         if redis.settings.is_cluster() {
             match redis.cluster(home).run(commands) {
                 Ok(work) => {
-                    home.start(ruby, async move { remember_failure(name, work.await, &failure) })?;
+                    home.start(ruby, async move {
+                        remember_failure(name, work.await, &failure);
+                        drop(in_flight);
+                    })?;
                 }
                 Err(error) => remember_failure(name, Err(error), &failure),
             }
-        } else if let Some(driver) = redis.client(home).submit(&commands, Asked::Nobody(name, failure)) {
+        } else if let Some(driver) = redis.client(home).submit(&commands, Asked::Nobody(name, failure, in_flight)) {
             home.start(ruby, driver.run())?;
         }
         Ok(true)
+    }
+
+    /// The number of commands that threads without a loop have posted, and that have no reply yet.
+    fn posted_in_background(_: RClass) -> usize {
+        Home::background().in_flight().count() - 1 // its own clone
     }
 
     fn subscribe(ruby: &Ruby, redis: &Self, channels: RArray, patterns: RArray) -> Result<RubySubscription, Error> {
@@ -220,6 +234,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubyRedis>(ruby, clients, "Redis")?;
     class.define_singleton_method("open", method!(RubyRedis::open, 3))?;
+    class.define_singleton_method("posted_in_background", method!(RubyRedis::posted_in_background, 0))?;
     class.define_method("call", method!(RubyRedis::call, -1))?;
     class.define_method("post", method!(RubyRedis::post, -1))?;
     class.define_method("run_all", method!(RubyRedis::run_all, 2))?;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use elah_form::form::Params;
-use elah_form::multipart::{PartHead, PartReader};
+use elah_form::multipart::{PartBounds, PartHead, PartReader};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
@@ -14,15 +14,25 @@ use crate::ruby::errors::{catching, class};
 use crate::ruby::raising::{self, protect};
 use crate::ruby::utf8;
 
-/// The default limit, that of Rack for files.
-const PARTS_MAX: usize = 128;
+/// The default limits, those of Rack.
+const PART_BOUNDS: PartBounds = PartBounds { parts_max: 4096, files_max: 128 };
 /// A file's extension is kept in the name of its Tempfile up to this length. A name of a file has at most 255 bytes.
 const EXTENSION_BYTES_MAX: usize = 129;
 
-/// `Elah::Multipart.parse(body, content_type, parts_max: 128, depth_max: 32)` → Hash. Raises `Elah::Multipart::ParseError`.
+/// `Elah::Multipart.parse(body, content_type, parts_max: 4096, files_max: 128, depth_max: 32)` → Hash. Yields each Tempfile at the end.
+/// Raises `Elah::Multipart::ParseError`.
 fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     let arguments = scan_args::<(RString, Option<RString>), (), (), (), _, ()>(arguments)?;
-    let options = get_kwargs::<_, (), (Option<usize>, Option<usize>), ()>(arguments.keywords, &[], &["parts_max", "depth_max"])?;
+    let options = get_kwargs::<_, (), (Option<usize>, Option<usize>, Option<usize>), ()>(
+        arguments.keywords,
+        &[],
+        &["parts_max", "files_max", "depth_max"],
+    )?;
+    let (parts_max, files_max, depth_max) = options.optional;
+    let bounds = PartBounds {
+        parts_max: parts_max.unwrap_or(PART_BOUNDS.parts_max),
+        files_max: files_max.unwrap_or(PART_BOUNDS.files_max),
+    };
     let (body, content_type) = arguments.required;
     if body.is_empty() {
         return Ok(ruby.hash_new());
@@ -34,9 +44,9 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     // SAFETY: `body` is frozen and guarded below; the content type is read before any Ruby code runs.
     let reader = unsafe {
         let content_type = content_type.as_ref().map_or(&[][..], |content_type| content_type.as_slice());
-        PartReader::new(body.as_slice(), content_type, options.optional.0.unwrap_or(PARTS_MAX))
+        PartReader::new(body.as_slice(), content_type, bounds)
     };
-    let depth_max = options.optional.1.unwrap_or(BOUNDS.depth_max);
+    let depth_max = depth_max.unwrap_or(BOUNDS.depth_max);
     let reader = reader.map_err(|error| refused(ruby, &error))?;
     let read = catching(ruby, || reading.read(reader, depth_max));
     // It has no other reference if the caller's String has changed.
@@ -45,7 +55,12 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
         reading.discard_files()?;
         return Err(error);
     }
-    let Reading { params, values, .. } = reading;
+    let Reading { params, values, files, .. } = reading;
+    if ruby.block_given() {
+        for index in 0..files.len() {
+            ruby.yield_value::<_, Value>(files.entry::<Value>(index as isize)?)?;
+        }
+    }
     to_hash(ruby, params, &mut |index: usize| values.entry(index as isize))
 }
 
@@ -79,7 +94,8 @@ impl Reading<'_> {
         while let Some(chunk) = reader.next_chunk().map_err(|error| refused(self.ruby, &error))? {
             content.extend_from_slice(&chunk);
         }
-        if let Some(charset) = head.charset().filter(|charset| !charset.eq_ignore_ascii_case("utf-8")) {
+        let is_utf8 = |charset: &String| ["utf-8", "utf8"].iter().any(|name| charset.eq_ignore_ascii_case(name));
+        if let Some(charset) = head.charset().filter(|charset| !is_utf8(charset)) {
             return self.in_charset(&content, &charset, head);
         }
         let is_text = head.content_type.as_ref().is_none_or(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/"));
@@ -98,12 +114,12 @@ impl Reading<'_> {
             }
             error
         })?;
-        text.funcall("encode", (ruby.utf8_encoding(),)).map_err(|error| {
-            if error.is_kind_of(ruby.exception_encoding_error()) {
-                return refused(ruby, &format!("the part {:?} is not valid in its charset, {charset:?}", head.name));
-            }
-            error
-        })
+        let invalid = || refused(ruby, &format!("the part {:?} is not valid in its charset, {charset:?}", head.name));
+        let text: Value = text
+            .funcall("encode", (ruby.utf8_encoding(),))
+            .map_err(|error| if error.is_kind_of(ruby.exception_encoding_error()) { invalid() } else { error })?;
+        // Some charsets are other names of UTF-8 for Ruby, such as CP65001: `encode` checks nothing then.
+        if text.funcall("valid_encoding?", ())? { Ok(text) } else { Err(invalid()) }
     }
 
     fn file(&self, reader: &mut PartReader<'_>, head: &PartHead, filename: &str) -> Result<Value, Error> {

@@ -22,7 +22,8 @@ pub(crate) fn worker(ruby: &Ruby) -> Result<Rc<Worker>, Error> {
     WORKER.with(|cell| cell.borrow().clone()).ok_or_else(|| {
         Error::new(
             errors::class(ruby, "RequestFinished"),
-            "No loop runs on this thread: a request belongs to the thread of its worker.",
+            "No loop runs on this thread: a request belongs to the thread of its worker. Read params, headers and what else a block \
+             needs before Elah.offload or Thread.new.",
         )
     })
 }

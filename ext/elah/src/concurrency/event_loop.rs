@@ -22,7 +22,7 @@ use magnus::{
 };
 
 use crate::concurrency::current_worker::{self, worker};
-use crate::concurrency::wait::{self, Parking};
+use crate::concurrency::wait::{self, InFlight, Parking};
 use crate::ruby::errors;
 use crate::ruby::gvl::without_gvl;
 use crate::ruby::native_class;
@@ -113,6 +113,7 @@ impl EventLoop {
             next_wait: Box::new(move || waits.new_wait()),
             ruby_loop: BoxValue::new(event_loop),
             identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
+            in_flight: InFlight::default(),
             life: Arc::new(()),
         }));
         current_worker::set(worker);
@@ -232,6 +233,11 @@ impl EventLoop {
         Ok(())
     }
 
+    /// How much has been started for which nobody waits, but the end of the loop.
+    fn in_flight(_: Value) -> usize {
+        wait::count_in_flight()
+    }
+
     /// Stops accepting. The backlog is left to other workers with the same sockets, or accepted first.
     fn drain(ruby: &Ruby, _: Value, leaves_backlog: bool) -> Result<(), Error> {
         worker(ruby)?.drain(leaves_backlog);
@@ -269,6 +275,8 @@ impl EventLoop {
             ("requests", counts.requests),
             ("refused", counts.refused),
             ("iterations", counts.iterations),
+            ("accept_failures", counts.accept_failures),
+            ("accept_errno", counts.accept_errno.unsigned_abs().into()),
             ("open_connections", worker.open_connections() as u64),
             ("open_requests", worker.open_requests() as u64),
         ] {
@@ -374,6 +382,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("watch_any", method!(EventLoop::watch_any, 2))?;
     class.define_method("readiness", method!(EventLoop::readiness, 1))?;
     class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
+    class.define_method("in_flight", method!(EventLoop::in_flight, 0))?;
     class.define_method("drain", method!(EventLoop::drain, 1))?;
     class.define_method("linger", method!(EventLoop::linger, 1))?;
     class.define_method("served_all?", method!(EventLoop::has_served_all, 0))?;

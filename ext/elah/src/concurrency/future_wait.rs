@@ -12,6 +12,8 @@ use elah_loop::task::Task;
 use magnus::{Error, Ruby};
 
 use crate::concurrency::current_worker::worker;
+#[cfg(feature = "redis")]
+use crate::concurrency::wait::{InFlight, in_flight};
 use crate::concurrency::wait::{loop_life, park, running_loop_identity, suspend};
 
 /// What a task runs. Were it a future of its own type, every operation of a client would bring the code of a task, twice.
@@ -67,6 +69,27 @@ impl Home {
             }
             None => Ok(background(ruby, self.process_id)?.spawn(work)),
         }
+    }
+}
+
+#[cfg(feature = "redis")]
+impl Home {
+    /// The background thread of this process.
+    pub(crate) fn background() -> Home {
+        Home { process_id: std::process::id(), event_loop: None }
+    }
+
+    /// What has been started here while its caller continued, and holds a clone of this.
+    pub(crate) fn in_flight(self) -> InFlight {
+        static OF_BACKGROUND: Mutex<Option<(u32, InFlight)>> = Mutex::new(None);
+        if self.event_loop.is_some() {
+            return in_flight();
+        }
+        let mut kept = OF_BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_none_or(|(owner, _)| *owner != self.process_id) {
+            *kept = Some((self.process_id, InFlight::default())); // a fork has none of its parent's
+        }
+        kept.as_ref().map(|(_, in_flight)| in_flight.clone()).unwrap_or_default()
     }
 }
 

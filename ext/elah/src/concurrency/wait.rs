@@ -1,6 +1,7 @@
 //! Suspends the calling fiber, or blocks the calling thread when no loop runs on it, until another thread has a result.
 
 use std::cell::RefCell;
+use std::io;
 use std::mem::ManuallyDrop;
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 use std::sync::Weak;
@@ -12,6 +13,16 @@ use magnus::{Error, Object, RObject, Ruby, Value};
 
 use crate::ruby::gvl::without_gvl;
 
+/// Work that was started while its caller went on, and for which the end of the loop waits. Each one holds a clone.
+#[derive(Clone, Default)]
+pub(crate) struct InFlight(Arc<()>);
+
+impl InFlight {
+    pub(crate) fn count(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+}
+
 /// The parts of this thread's loop that a wait needs.
 pub(crate) struct Parking {
     pub(crate) waker: RemoteWaker,
@@ -21,6 +32,7 @@ pub(crate) struct Parking {
     /// The process of the loop, and the loop's number in it; together they are unique.
     #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
     pub(crate) identity: (u32, u32),
+    pub(crate) in_flight: InFlight,
     /// Lives as long as the loop.
     #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
     pub(crate) life: Arc<()>,
@@ -119,6 +131,19 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
     }
 }
 
+/// As [`suspend`], for work in a thread of its own. Returns the system's error if it refuses another thread.
+pub(crate) fn in_thread<T: Send + 'static>(
+    ruby: &Ruby,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<io::Result<T>, Error> {
+    let mut refused = None;
+    let done = suspend(ruby, |completer| {
+        // Without a thread the completer is dropped with the closure, which ends the wait.
+        refused = std::thread::Builder::new().spawn(move || completer.complete(work())).err();
+    });
+    refused.map_or_else(|| done.map(Ok), |error| Ok(Err(error)))
+}
+
 /// Suspends the fiber until `id`, a wait of this thread's loop, has ended.
 pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
     match running_loop()? {
@@ -147,6 +172,17 @@ pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Erro
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 pub(crate) fn loop_life() -> Option<Weak<()>> {
     PARKING.with(|cell| cell.borrow().as_ref().map(|parking| Arc::downgrade(&parking.life)))
+}
+
+/// What this thread's loop has in flight.
+#[cfg(feature = "redis")]
+pub(crate) fn in_flight() -> InFlight {
+    PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.in_flight.clone())).unwrap_or_default()
+}
+
+/// How much this thread's loop has in flight.
+pub(crate) fn count_in_flight() -> usize {
+    PARKING.with(|cell| cell.borrow().as_ref().map_or(0, |parking| parking.in_flight.count()))
 }
 
 /// The loop of this thread, if a fiber of it is running.

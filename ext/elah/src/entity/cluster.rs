@@ -117,6 +117,10 @@ impl RubyCluster {
         self.cluster.trouble()
     }
 
+    fn take_was_full(&self) -> bool {
+        self.cluster.take_was_full()
+    }
+
     fn take_notes(&self) -> Vec<String> {
         self.cluster.take_notes()
     }
@@ -172,6 +176,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("next_release", method!(RubyCluster::next_release, 0))?;
     class.define_method("release", method!(RubyCluster::release, 1))?;
     class.define_method("leave", method!(RubyCluster::leave, 0))?;
+    class.define_method("take_was_full", method!(RubyCluster::take_was_full, 0))?;
     class.define_method("trouble", method!(RubyCluster::trouble, 0))?;
     class.define_method("take_notes", method!(RubyCluster::take_notes, 0))?;
     class.define_method("spoken", method!(RubyCluster::spoken, 0))?;

@@ -87,6 +87,8 @@ impl PeerLinks {
             Fate::Lost(cause) => ("lost", Some(cause)),
             Fate::Failed(Reason::Overloaded) => ("overloaded", None),
             Fate::Failed(Reason::Unread) => ("unread", None),
+            Fate::Failed(Reason::TooLong) => ("long_call", None),
+            Fate::LongReply => ("long_reply", None),
         };
         let outcome = ruby.ary_new_capa(2 + parts.len());
         outcome.push(ruby.to_symbol(fate))?;

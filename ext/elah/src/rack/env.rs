@@ -133,12 +133,7 @@ impl EnvBuilder {
         // SAFETY: the state is that of the request, which is an argument, and `env` is on this stack.
         unsafe { state.keep_env(value.as_raw(), env.as_raw()) };
         if has_body {
-            let spooled = Request::is_spooled(ruby, request)?;
             let input: Value = alive(rb_self.inputs).funcall("open", (value,))?;
-            if spooled {
-                // SAFETY: as above.
-                unsafe { state.keep_spool(value.as_raw(), input.as_raw()) };
-            }
             let hash =
                 RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template must be a Hash."))?;
             hash.aset(alive(rb_self.keys.input), input)?;
@@ -300,16 +295,10 @@ fn finishers(request: Receiver<Request>) -> Value {
     request.rack().finishers()
 }
 
-/// `Request#rack_spool`: the `rack.input` that must be closed after the response, or nil.
-fn spool(request: Receiver<Request>) -> Value {
-    request.rack().spool()
-}
-
 pub(crate) fn init(ruby: &Ruby, elah: RModule, rack: RModule) -> Result<(), Error> {
     let request: RClass = elah.const_get("Request")?;
     request.define_method("env", method!(env, 0))?;
     request.define_method("rack_finishers", method!(finishers, 0))?;
-    request.define_method("rack_spool", method!(spool, 0))?;
     let class = native_class::define::<EnvBuilder>(ruby, rack, "EnvBuilder")?;
     class.define_singleton_method("new", function!(EnvBuilder::new, 2))?;
     class.define_method("build", method!(EnvBuilder::build, 1))?;

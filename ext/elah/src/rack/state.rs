@@ -13,12 +13,11 @@ const NIL: VALUE = rb_sys::Qnil as VALUE;
 pub(crate) struct RackState {
     env: Cell<VALUE>,
     finishers: Cell<VALUE>,
-    spool: Cell<VALUE>,
 }
 
 impl RackState {
     pub(crate) fn new() -> Self {
-        RackState { env: Cell::new(NIL), finishers: Cell::new(NIL), spool: Cell::new(NIL) }
+        RackState { env: Cell::new(NIL), finishers: Cell::new(NIL) }
     }
 
     pub(crate) fn env(&self) -> Value {
@@ -28,11 +27,6 @@ impl RackState {
     /// The Array under `rack.response_finished`.
     pub(crate) fn finishers(&self) -> Value {
         alive(self.finishers.get())
-    }
-
-    /// The IO in `rack.input`, if it must be closed.
-    pub(crate) fn spool(&self) -> Value {
-        alive(self.spool.get())
     }
 
     /// # Safety
@@ -49,15 +43,8 @@ impl RackState {
         unsafe { keep(owner, &self.finishers, finishers) };
     }
 
-    /// # Safety
-    /// As for `keep`.
-    pub(crate) unsafe fn keep_spool(&self, owner: VALUE, spool: VALUE) {
-        // SAFETY: the caller's promise.
-        unsafe { keep(owner, &self.spool, spool) };
-    }
-
     pub(crate) fn mark(&self, marker: &gc::Marker) {
-        for value in [&self.env, &self.finishers, &self.spool] {
+        for value in [&self.env, &self.finishers] {
             marker.mark(alive(value.get()));
         }
     }
@@ -65,7 +52,7 @@ impl RackState {
     /// True if nothing remains to be done after the response.
     pub(crate) fn ends_with_response(&self) -> bool {
         let finishers = magnus::RArray::from_value(self.finishers());
-        self.spool.get() == NIL && finishers.is_none_or(|finishers| finishers.is_empty())
+        finishers.is_none_or(|finishers| finishers.is_empty())
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 use elah_http::listener::Listener;
-use magnus::{Error, Module, Object, RModule, Ruby, function, method};
+use magnus::{Error, Module, Object, RArray, RModule, Ruby, function, method};
 
 use crate::ruby::errors;
 use crate::ruby::native_class;
@@ -17,10 +17,11 @@ pub(crate) struct ListeningSocket {
 }
 
 impl ListeningSocket {
-    fn bind(ruby: &Ruby, address: String, backlog: i32) -> Result<Self, Error> {
-        Listener::bind(&address, backlog)
-            .map(ListeningSocket::new)
-            .map_err(|error| Error::new(errors::class(ruby, "ListenError"), error.to_string()))
+    /// A socket for each of its addresses.
+    fn bind(ruby: &Ruby, address: String, backlog: i32) -> Result<RArray, Error> {
+        let listeners = Listener::bind(&address, backlog)
+            .map_err(|error| Error::new(errors::class(ruby, "ListenError"), error.to_string()))?;
+        Ok(ruby.ary_from_iter(listeners.into_iter().map(ListeningSocket::new)))
     }
 
     /// A socket that listens already, from a descriptor, which this object owns from now on.

@@ -1,13 +1,18 @@
 //! `Elah::Request`: one HTTP request and the means to respond. The object holds a number; the worker has the request.
 
-use std::io::Read;
+use std::ffi::OsString;
+use std::io;
 use std::os::fd::IntoRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use elah_http::problem::Problem;
 use elah_http::request::{BodyPlace, RequestView};
 use elah_http::response::{Headers, LONG_BODY_BYTES, Response};
 use elah_http::worker::{RequestId, Worker};
+use elah_loop::wake::WaitId;
 use magnus::value::ReprValue;
 use magnus::{Class, DataTypeFunctions, Error, Module, RHash, RModule, RString, Ruby, TypedData, Value, gc, method};
 
@@ -159,6 +164,12 @@ impl Request {
         })
     }
 
+    /// `reroute(found, excluded)`: takes the route that `Elah::Router#match` has found after those with the IDs `excluded`.
+    fn reroute(ruby: &Ruby, rb_self: &Self, _found: Value, excluded: Vec<u32>) -> Result<(), Error> {
+        worker(ruby)?.reroute(rb_self.id, &excluded);
+        Ok(())
+    }
+
     /// The offset in `path` at which the part below a mount begins; nil for a route.
     fn mount_at(ruby: &Ruby, rb_self: &Self) -> Result<Option<usize>, Error> {
         rb_self.read(ruby, |request| request.mount_at())
@@ -166,61 +177,53 @@ impl Request {
 
     /// The whole body, binary. A spooled one is read from its file without the GVL.
     fn body(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
-        let in_memory = rb_self.read(ruby, |request| match request.body() {
-            BodyPlace::Empty => Some(binary(ruby, b"")),
-            BodyPlace::Memory(bytes) => Some(binary(ruby, &bytes)),
-            BodyPlace::Spooled { .. } | BodyPlace::Streamed => None,
-        })?;
-        if let Some(body) = in_memory {
+        if let Some(body) = rb_self.body_in_memory(ruby)? {
             return Ok(body);
         }
         let worker = worker(ruby)?;
-        let bytes = match worker.take_spooled(rb_self.id) {
-            Some((mut file, bytes)) => {
-                let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-                without_gvl(ruby, || file.read_to_end(&mut content), &|| {})?
-                    .unwrap_or_else(|| file.read_to_end(&mut content))
-                    .map_err(|cause| Error::new(ruby.exception_io_error(), format!("The spooled body cannot be read: {cause}.")))?;
-                content
-            }
-            None => {
-                let mut content = Vec::new();
-                loop {
-                    match rb_self.next_chunk(ruby, &worker) {
-                        Ok(Some(chunk)) => content.extend_from_slice(&chunk),
-                        Ok(None) => break content,
-                        Err(error) => {
-                            // Who gave up waiting may read again, from the beginning.
-                            worker.put_back(rb_self.id, Bytes::from(content));
-                            return Err(error);
-                        }
-                    }
-                }
-            }
+        let Some(spooled) = worker.spooled(rb_self.id) else {
+            rb_self.wait_for_body(ruby, &worker, worker.read_whole(rb_self.id))?;
+            return rb_self.body_in_memory(ruby)?.ok_or_else(|| finished(ruby));
         };
-        let body = binary(ruby, &bytes);
-        worker.replace_body(rb_self.id, Bytes::from(bytes));
+        let (file, bytes) = spooled.map_err(|cause| unreadable(ruby, &cause))?;
+        let mut content = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        // By positions, as `rack.input` may be in the middle of the file.
+        without_gvl(ruby, || file.read_exact_at(&mut content, 0), &|| {})?
+            .unwrap_or_else(|| file.read_exact_at(&mut content, 0))
+            .map_err(|cause| unreadable(ruby, &cause))?;
+        let body = binary(ruby, &content);
+        worker.replace_body(rb_self.id, Bytes::from(content));
         Ok(body)
     }
 
-    /// True if the body is in a file because it is too long for memory.
-    pub(crate) fn is_spooled(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
-        rb_self.read(ruby, |request| matches!(request.body(), BodyPlace::Spooled { .. }))
+    fn body_in_memory(&self, ruby: &Ruby) -> Result<Option<RString>, Error> {
+        self.read(ruby, |request| match request.body() {
+            BodyPlace::Empty => Some(binary(ruby, b"")),
+            BodyPlace::Memory(bytes) => Some(binary(ruby, &bytes)),
+            BodyPlace::Spooled { .. } | BodyPlace::Streamed => None,
+        })
     }
 
-    /// The descriptor of the spooled body, at its start, and its size; the caller owns it. Nil if the body is not in a file.
-    fn take_spooled(ruby: &Ruby, rb_self: &Self) -> Result<Option<(i32, u64)>, Error> {
-        Ok(worker(ruby)?.take_spooled(rb_self.id).map(|(file, bytes)| (file.into_raw_fd(), bytes)))
+    /// True if the body comes in pieces, and has not been read whole.
+    fn is_streamed(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+        rb_self.read(ruby, |request| matches!(request.body(), BodyPlace::Streamed))
+    }
+
+    /// A descriptor of the spooled body, which the caller owns. All of them share the position that `read` moves. Nil if the body is
+    /// not in a file.
+    fn open_spooled(ruby: &Ruby, rb_self: &Self) -> Result<Option<i32>, Error> {
+        let Some(spooled) = worker(ruby)?.spooled(rb_self.id) else { return Ok(None) };
+        spooled.map(|(file, _)| Some(file.into_raw_fd())).map_err(|cause| unreadable(ruby, &cause))
     }
 
     /// The next piece of the body, or nil at its end. Suspends the fiber until the client has sent it.
     fn read_chunk(ruby: &Ruby, rb_self: &Self) -> Result<Option<RString>, Error> {
         let worker = worker(ruby)?;
-        Ok(rb_self.next_chunk(ruby, &worker)?.map(|chunk| binary(ruby, &chunk)))
+        let chunk = rb_self.wait_for_body(ruby, &worker, worker.read_chunk(rb_self.id))?;
+        Ok(chunk.map(|chunk| binary(ruby, &chunk)))
     }
 
-    fn next_chunk(&self, ruby: &Ruby, worker: &Worker) -> Result<Option<Bytes>, Error> {
-        let wait = worker.read_chunk(self.id);
+    fn wait_for_body(&self, ruby: &Ruby, worker: &Worker, wait: WaitId) -> Result<Option<Bytes>, Error> {
         let parked = park(ruby, wait);
         // Also if the fiber was cancelled, because the read would continue without it.
         let chunk = worker.take_chunk(wait);
@@ -274,9 +277,11 @@ impl Request {
     }
 
     /// Responds with the content of a file, which is read at the client's pace.
-    fn respond_with_file(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, path: String) -> Result<bool, Error> {
+    fn respond_with_file(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, path: RString) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
-        let unreadable = |cause| Error::new(ruby.exception_io_error(), format!("{path} cannot be sent: {cause}."));
+        // SAFETY: the bytes are copied before Ruby runs again. A name may have bytes of any encoding.
+        let path = PathBuf::from(OsString::from_vec(unsafe { path.as_slice() }.to_vec()));
+        let unreadable = |cause| Error::new(ruby.exception_io_error(), format!("{} cannot be sent: {cause}.", path.display()));
         let file = std::fs::File::open(&path).map_err(unreadable)?;
         let bytes = file.metadata().map_err(unreadable)?.len();
         let response = Response::from_file(status, headers, file, bytes).ok_or_else(|| invalid_status(ruby, status))?;
@@ -306,8 +311,11 @@ impl Request {
     fn hijack(ruby: &Ruby, rb_self: &Self) -> Result<(i32, RString), Error> {
         let worker = worker(ruby)?;
         let wait = worker.hijack(rb_self.id).ok_or_else(|| finished(ruby))?;
-        park(ruby, wait)?;
-        match worker.take_hijacked(wait) {
+        let parked = park(ruby, wait);
+        // Also if the fiber was cancelled, because the connection would stay open without it.
+        let taken = worker.take_hijacked(wait);
+        parked?;
+        match taken {
             Some(Ok((descriptor, unread))) => Ok((descriptor.into_raw_fd(), binary(ruby, &unread))),
             Some(Err(cause)) => {
                 Err(Error::new(ruby.exception_io_error(), format!("The connection cannot be taken over: {cause}.")))
@@ -343,6 +351,10 @@ fn bad_request(ruby: &Ruby, problem: &Problem) -> Result<Error, Error> {
     Ok(exception.into())
 }
 
+fn unreadable(ruby: &Ruby, cause: &io::Error) -> Error {
+    Error::new(ruby.exception_io_error(), format!("The spooled body cannot be read: {cause}."))
+}
+
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<Request>(ruby, elah, "Request")?;
     CLASS.set(ruby, class);
@@ -362,10 +374,11 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("route", method!(Request::route, 0))?;
     class.define_method("route_params", method!(Request::route_params, 0))?;
     class.define_method("route_param", method!(Request::route_param, 1))?;
+    class.define_method("reroute", method!(Request::reroute, 2))?;
     class.define_method("mount_at", method!(Request::mount_at, 0))?;
     class.define_method("body", method!(Request::body, 0))?;
-    class.define_method("spooled?", method!(Request::is_spooled, 0))?;
-    class.define_method("take_spooled", method!(Request::take_spooled, 0))?;
+    class.define_method("streamed?", method!(Request::is_streamed, 0))?;
+    class.define_method("open_spooled", method!(Request::open_spooled, 0))?;
     class.define_method("read_chunk", method!(Request::read_chunk, 0))?;
     class.define_method("respond", method!(Request::respond, 3))?;
     class.define_method("redirect", method!(Request::redirect, 3))?;

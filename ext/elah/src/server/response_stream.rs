@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use elah_http::Written;
-use magnus::{Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
+use magnus::value::ReprValue;
+use magnus::{Error, Module, RModule, RString, Ruby, Value, method, typed_data::Obj};
 
 use crate::concurrency::current_worker::worker;
 use crate::concurrency::wait::park;
@@ -35,7 +36,7 @@ impl ResponseStream {
         // SAFETY: the bytes are copied before Ruby runs again.
         let bytes = Bytes::copy_from_slice(unsafe { chunk.as_slice() });
         let length = bytes.len();
-        if rb_self.write_piece(ruby, bytes)? { Ok(length) } else { Err(client_gone(ruby)) }
+        if rb_self.write_piece(ruby, bytes)? { Ok(length) } else { Err(client_gone(ruby)?) }
     }
 
     /// Waits until the client has read enough, and then accepts the piece: a wait that is cut short has sent nothing. False if the
@@ -116,8 +117,13 @@ impl ResponseStream {
     }
 }
 
-fn client_gone(ruby: &Ruby) -> Error {
-    Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the response was complete.")
+/// The error for the running task, which knows then what the loop would cancel it for.
+fn client_gone(ruby: &Ruby) -> Result<Error, Error> {
+    let task: Value = ruby.class_object().const_get::<_, RModule>("Elah")?.funcall("current_task", ())?;
+    if !task.is_nil() {
+        task.funcall::<_, _, Value>("note_client_gone", ())?;
+    }
+    Ok(Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the response was complete."))
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {

@@ -50,9 +50,13 @@ impl RubyRouter {
         mounted.map_err(|error| Error::new(ruby.exception_arg_error(), error.to_string()))
     }
 
-    /// `match(method, path)` → `[id, params]`, for a mount `[id, params, path_info]`; `[nil, methods]` if the path has no route
-    /// for the method; `nil` if it has no route. Raises `Elah::Router::BadPath`.
-    fn find(ruby: &Ruby, router: &Self, method: RString, path: RString) -> Result<Option<RArray>, Error> {
+    /// `match(method, path, excluded = [])` → `[id, params]`, for a mount `[id, params, path_info]`; `[nil, methods]` if the path
+    /// has no route for the method; `nil` if it has no route. Routes with the IDs `excluded` are passed over. Raises
+    /// `Elah::Router::BadPath`.
+    fn find(ruby: &Ruby, router: &Self, arguments: &[Value]) -> Result<Option<RArray>, Error> {
+        let arguments = scan_args::<(RString, RString), (Option<Vec<u32>>,), (), (), (), ()>(arguments)?;
+        let (method, path) = arguments.required;
+        let excluded = arguments.optional.0.unwrap_or_default();
         let router = router.snapshot();
         // SAFETY: nothing below runs Ruby code that could change the strings, and the path is guarded below: the result of a
         // `to_str` has no other reference.
@@ -60,14 +64,14 @@ impl RubyRouter {
         let (Ok(method), Ok(path_text)) = texts else {
             return Err(Error::new(class(ruby, "Router::BadPath"), "The method or the path is not valid UTF-8."));
         };
-        let found = catching(ruby, || resolve(ruby, &router, method, path_text));
+        let found = catching(ruby, || resolve(ruby, &router, &excluded, method, path_text));
         rb_sys::rb_gc_guard!(path.as_raw());
         found
     }
 }
 
-fn resolve(ruby: &Ruby, router: &Router, method: &str, path: &str) -> Result<Option<RArray>, Error> {
-    match router.resolve(method, path) {
+fn resolve(ruby: &Ruby, router: &Router, excluded: &[u32], method: &str, path: &str) -> Result<Option<RArray>, Error> {
+    match router.resolve_except(excluded, method, path) {
         Resolution::NotFound => Ok(None),
         Resolution::BadPath(error) => {
             Err(Error::new(class(ruby, "Router::BadPath"), format!("A parameter of the path cannot be read: {error}.")))
@@ -126,6 +130,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(RubyRouter::new, 0))?;
     class.define_method("add", method!(RubyRouter::add, -1))?;
     class.define_method("mount", method!(RubyRouter::mount, 2))?;
-    class.define_method("match", method!(RubyRouter::find, 2))?;
+    class.define_method("match", method!(RubyRouter::find, -1))?;
     Ok(())
 }

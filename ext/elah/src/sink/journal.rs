@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use elah_journal::{
-    self, Batch, Damage, Id, Kind, Options, Position, Progress, Queued, Record, Salvaged, Scanned, SinkLog, Tallied,
+    self, Batch, Damage, Error as JournalError, Id, Kind, Options, Position, Progress, Queued, Record, Salvaged, Scanned,
+    SinkLog, Tallied,
 };
 use elah_store::Clock;
 use magnus::value::ReprValue;
@@ -16,7 +17,7 @@ use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value
 use crate::codecs::json_items::read_items;
 use crate::codecs::json_writer::append_json;
 use crate::concurrency::current_worker::worker;
-use crate::concurrency::wait::{is_in_fiber, park, suspend};
+use crate::concurrency::wait::{in_thread, is_in_fiber, park, suspend};
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
 use crate::server::request;
@@ -51,10 +52,11 @@ impl RubyJournal {
         let (segment_bytes, segments_max, event_bytes_max, sync_ms) = bounds;
         let sync_pause = Duration::from_millis(sync_ms);
         let options = Options { segment_bytes, segments_max, event_bytes_max, sync_pause, clock, boot: elah_journal::boot_id() };
+        let path = PathBuf::from(dir);
+        let folder = path.clone();
         // Checking the files of a dead process takes a while.
-        let opened = suspend(ruby, |completer| {
-            std::thread::spawn(move || completer.complete(SinkLog::open(Path::new(&dir), to_progress(progress), options)));
-        })?;
+        let opened = in_thread(ruby, move || SinkLog::open(&folder, to_progress(progress), options))?
+            .unwrap_or_else(|error| Err(JournalError::CannotOpen { path, why: error.to_string() }));
         Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log: Arc::new(log) }))
     }
 
@@ -319,10 +321,8 @@ impl RubyJournal {
     /// `[[[stream, minute, queued, uncounted], ...], damaged]` of the journal in a folder, with any owner: its events, and the
     /// number of damaged segments. nil if it changed meanwhile.
     fn scan(ruby: &Ruby, dir: String, progress: (u64, u64), is_strict: bool) -> Result<Option<RArray>, Error> {
-        let scanned = suspend(ruby, |completer| {
-            std::thread::spawn(move || completer.complete(elah_journal::scan(Path::new(&dir), to_progress(progress), is_strict)));
-        })?;
-        let Some(Scanned { events, damaged }) = scanned.map_err(|error| raised(ruby, &error))? else { return Ok(None) };
+        let scanned = read_in_thread(ruby, move || elah_journal::scan(Path::new(&dir), to_progress(progress), is_strict))?;
+        let Some(Scanned { events, damaged }) = scanned else { return Ok(None) };
         let rows = ruby.ary_new_capa(events.len());
         for Queued { queued: Tallied { stream, minute, events }, uncounted } in events {
             rows.push((ruby.str_from_slice(&stream), minute, events, uncounted))?;
@@ -336,10 +336,7 @@ impl RubyJournal {
     /// `[[[id, stream, milliseconds, is_json, payload], ...], [[from, to], ...]]`: the events of a segment that was set aside,
     /// and the lost bytes.
     fn salvage(ruby: &Ruby, path: String) -> Result<RArray, Error> {
-        let salvaged = suspend(ruby, |completer| {
-            std::thread::spawn(move || completer.complete(elah_journal::salvage(Path::new(&path))));
-        })?;
-        let Salvaged { records, lost } = salvaged.map_err(|error| raised(ruby, &error))?;
+        let Salvaged { records, lost } = read_in_thread(ruby, move || elah_journal::salvage(Path::new(&path)))?;
         let events = ruby.ary_new_capa(records.len());
         for record in &records {
             events.push(event(ruby, record, stream_name(ruby, &record.stream)?)?)?;
@@ -353,6 +350,14 @@ impl RubyJournal {
         result.push(ranges)?;
         Ok(result)
     }
+}
+
+fn read_in_thread<T: Send + 'static>(
+    ruby: &Ruby,
+    read: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
+) -> Result<T, Error> {
+    let read = in_thread(ruby, read)?.unwrap_or_else(|error| Err(JournalError::Unreadable { why: error.to_string() }));
+    read.map_err(|error| raised(ruby, &error))
 }
 
 fn to_progress((released, counted): (u64, u64)) -> Progress {

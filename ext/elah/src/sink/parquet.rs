@@ -8,7 +8,7 @@ use elah_clients::parquet::{Column, Error as PutError, Folder, Id, Values};
 use magnus::value::ReprValue;
 use magnus::{Error, Exception, Module, Object, RArray, RModule, RString, Ruby, Symbol, TryConvert, Value, function, method};
 
-use crate::concurrency::wait::suspend;
+use crate::concurrency::wait::in_thread;
 use crate::ruby::errors::class;
 use crate::ruby::native_class;
 
@@ -44,9 +44,7 @@ impl RubyFolder {
             taken.push(Column { name, values: to_values(ruby, &kind.name()?, values)? });
         }
         let folder = rb_self.folder.clone();
-        let put = suspend(ruby, |completer| {
-            std::thread::spawn(move || completer.complete(folder.put(&partition, &ids, taken)));
-        })?;
+        let put = in_thread(ruby, move || folder.put(&partition, &ids, taken))?.unwrap_or_else(|error| Err(error.into()));
         Ok(put.map_err(|cause| raised(ruby, cause))?.to_string_lossy().into_owned())
     }
 }

@@ -1,6 +1,6 @@
 //! `Elah::Store::Transaction`: one attempt at a transaction. The Ruby half adds keywords.
 
-use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use elah_store::Transaction;
 use magnus::value::ReprValue;
@@ -15,20 +15,45 @@ use crate::ruby::errors::class;
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
 
+/// `None` after it was committed or abandoned.
+type Attempt = Mutex<Option<Transaction>>;
+
+/// The transactions of this process that are not over.
+static OPEN: Mutex<Vec<Weak<Attempt>>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes every store of this process, for a fork. Gives up its transactions before, with which neither side could open the
+/// stores again. The GVL is held from the first to the last.
+pub(super) fn release_all() {
+    let open = std::mem::take(&mut *lock(&OPEN));
+    open.iter().filter_map(Weak::upgrade).for_each(|attempt| drop(lock(&attempt).take()));
+    elah_store::release_all();
+}
+
 #[magnus::wrap(class = "Elah::Store::Transaction", size)]
 pub(super) struct RubyTransaction {
-    /// `None` after it was committed or abandoned.
-    transaction: RefCell<Option<Transaction>>,
+    attempt: Arc<Attempt>,
 }
 
 impl RubyTransaction {
     pub(super) fn new(transaction: Transaction) -> Self {
-        RubyTransaction { transaction: RefCell::new(Some(transaction)) }
+        let attempt = Arc::new(Mutex::new(Some(transaction)));
+        lock(&OPEN).push(Arc::downgrade(&attempt));
+        RubyTransaction { attempt }
+    }
+
+    fn take(&self) -> Option<Transaction> {
+        let taken = lock(&self.attempt).take()?;
+        lock(&OPEN).retain(|open| open.strong_count() > 0 && open.as_ptr() != Arc::as_ptr(&self.attempt));
+        Some(taken)
     }
 
     /// `work` must not run Ruby code.
     fn with<R>(&self, ruby: &Ruby, work: impl FnOnce(&mut Transaction) -> Result<R, elah_store::Error>) -> Result<R, Error> {
-        match self.transaction.borrow_mut().as_mut() {
+        match lock(&self.attempt).as_mut() {
             Some(transaction) => work(transaction).map_err(|error| raised(ruby, &error)),
             None => Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")),
         }
@@ -106,8 +131,9 @@ impl RubyTransaction {
 
     /// True if everything is on disk, false if another write came in between.
     fn commit(ruby: &Ruby, transaction: Receiver<Self>) -> Result<bool, Error> {
-        let taken = transaction.transaction.take();
-        let Some(taken) = taken else { return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")) };
+        let Some(taken) = transaction.take() else {
+            return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over."));
+        };
         match suspend(ruby, |completer| taken.commit(|committed| completer.complete(committed)))? {
             Ok(()) => Ok(true),
             Err(elah_store::Error::Conflict) => Ok(false),
@@ -116,7 +142,7 @@ impl RubyTransaction {
     }
 
     fn give_up(transaction: Receiver<Self>) {
-        transaction.transaction.take();
+        drop(transaction.take());
     }
 }
 

@@ -17,7 +17,7 @@ module Elah
       #
       # @param keys [Array<ApiKey>]
       # @param realm [String] what the keys are for, without quotes
-      # @raise [Elah::API::Halt]
+      # @raise [Elah::Framework::Halt]
       def authorize!(*keys, realm:) = authorized?(*keys) || unauthorized!(realm: realm)
 
       # @param keys [Array<ApiKey>]
@@ -30,7 +30,7 @@ module Elah
       # Ends the request with 401, and tells the client how to send a key.
       #
       # @param realm [String] what the keys are for, without quotes
-      # @raise [Elah::API::Halt]
+      # @raise [Elah::Framework::Halt]
       def unauthorized!(realm:)
         error!(HOW, 401, { "www-authenticate" => %(Bearer realm="#{realm}") }, code: "unauthorized")
       end

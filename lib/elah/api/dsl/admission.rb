@@ -2,7 +2,7 @@
 
 # The statement that limits how many requests run at once.
 module Elah
-  class API
+  module Framework
     module DSL
       # behind.
       module Admission

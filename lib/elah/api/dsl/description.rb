@@ -2,7 +2,7 @@
 
 # The statements that describe the next endpoint: desc, params, route_setting.
 module Elah
-  class API
+  module Framework
     module DSL
       # desc, params and route_setting.
       module Description
@@ -13,7 +13,7 @@ module Elah
         # @yieldreceiver [Object]
         # @return [void]
         def desc(text, options = {}, &block)
-          fields = block ? DescriptionFields.read(&block) : options
+          fields = block ? options.merge(DescriptionFields.read(&block)) : options
           @description = { description: text }.merge(fields)
         end
 

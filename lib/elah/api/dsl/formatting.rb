@@ -2,7 +2,7 @@
 
 # The statements about representations: formats, content types, formatters, parsers, error formats.
 module Elah
-  class API
+  module Framework
     module DSL
       # format, default_format, content_type, formatter, parser, error_formatter, error_format, represent.
       module Formatting

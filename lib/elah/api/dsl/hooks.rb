@@ -2,7 +2,7 @@
 
 # The statements about code around handlers: helpers and the five hooks.
 module Elah
-  class API
+  module Framework
     module DSL
       # helpers, before, before_validation, after_validation, after, finally.
       module Hooks
@@ -19,13 +19,13 @@ module Elah
         # Methods for the handlers of this scope, and shared parameters: `params(:paging) { ... }`.
         #
         # @param modules [Array<Module>]
-        # @yieldreceiver [SharedParameters]
+        # @yieldreceiver [API::SharedParameters]
         # @return [void]
         def helpers(*modules, &block)
           modules << helper_module(&block) if block
           modules.each do |helper|
             stack(:helpers, helper)
-            named = helper.instance_variable_get(SharedParameters::NAME)
+            named = helper.instance_variable_get(API::SharedParameters::NAME)
             stack(:named_params, named) if named
           end
         end
@@ -34,13 +34,15 @@ module Elah
 
         def helper_module(&block)
           Module.new do
-            extend SharedParameters
+            extend API::SharedParameters
             class_eval(&block)
           end
         end
       end
     end
+  end
 
+  class API
     # `extend Elah::API::SharedParameters` in a helper module gives it `params(:name) { ... }`.
     module SharedParameters
       NAME = :@elah_named_params
@@ -54,7 +56,7 @@ module Elah
 
       # @param name [Symbol] the name for `use`
       # @yieldparam options [Hash{Symbol=>Object}] the options of `use`
-      # @yieldreceiver [Scope]
+      # @yieldreceiver [Framework::Scope]
       # @return [void]
       def params(name, &block)
         instance_variable_set(NAME, (instance_variable_get(NAME) || {}).merge(name => block))

@@ -2,7 +2,7 @@
 
 # The statements that map exceptions to responses.
 module Elah
-  class API
+  module Framework
     module DSL
       # rescue_from and default_error_status.
       module Rescuing
@@ -15,7 +15,7 @@ module Elah
         # @yieldparam error [Object] the exception
         # @yieldreceiver [Endpoint]
         # @return [void]
-        # @raise [DefinitionError] when one of the errors is neither a class or module nor a known word
+        # @raise [DefinitionError] when one of the errors is neither an exception class or a module nor a known word
         def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
           block ||= errors.pop if errors.last.is_a?(Proc)
           raise ArgumentError, "rescue_from accepts a block or with:, not both." if block && with
@@ -49,7 +49,7 @@ module Elah
         private_constant :WORDS
 
         def check_rescued(errors)
-          wrong = errors.find { |error| !error.is_a?(Module) && !WORDS.include?(error) } or return
+          wrong = errors.find { |error| error.is_a?(Class) ? !(error <= Exception) : !error.is_a?(Module) && !WORDS.include?(error) } or return
           raise DefinitionError, "rescue_from accepts exception classes, :all, :grape_exceptions or :elah_exceptions, not #{wrong.inspect}." \
                                  "#{Options.did_you_mean(wrong, WORDS)}"
         end

@@ -2,7 +2,7 @@
 
 # The statements that define routes: verbs, namespaces, prefix, version and mount.
 module Elah
-  class API
+  module Framework
     # The statements of a class body.
     module DSL
       # Verbs, namespaces, prefix, version and mount.

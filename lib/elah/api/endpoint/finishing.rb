@@ -2,7 +2,7 @@
 
 # The steps of a request that all routes share. The generated `_call` includes only those that it needs.
 module Elah
-  class API
+  module Framework
     # Mixed into {Endpoint}.
     # @api private
     module Finishing

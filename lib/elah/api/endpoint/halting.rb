@@ -4,7 +4,7 @@
 require_relative "../standard_library"
 
 module Elah
-  class API
+  module Framework
     # Mixed into {Endpoint}.
     module Halting
       # A response that a rescue block made itself; its body is sent unchanged.
@@ -25,7 +25,7 @@ module Elah
 
       # Ends the handler with an error.
       #
-      # @param message [Object] a text, or an object that the error formatter writes
+      # @param message [Object] a text, or an object that the error formatter writes; a Hash alone may be without braces
       # @param status [Integer, Symbol, nil] nil is `default_error_status`
       # @param headers [Hash{String=>Object}, nil] headers beside those set already; braces are optional
       # @param backtrace [Array<String>, nil] shown where `rescue_from ..., backtrace: true` asks for it
@@ -33,13 +33,14 @@ module Elah
       # @param named [Hash{Symbol=>Object}] `code:`, the stable code in a problem document, and headers without braces
       # @return [noreturn]
       # @raise [Halt]
-      def error!(message, status = nil, headers = nil, backtrace = nil, original = nil, **named)
+      def error!(message = (is_hash = true), status = nil, headers = nil, backtrace = nil, original = nil, **named)
+        message, named = named, {} if is_hash
         code = named.delete(:code)
         all_headers = @header ? @header.dup : ResponseHeaders.new
         all_headers.merge!(headers || {}, named)
         @_backtrace = backtrace
         @_original = original
-        raise Halt.new(message, self.status(status || _blueprint.default_error_status), all_headers, code), nil, []
+        raise Halt.new(message, _status_number(status || _blueprint.default_error_status), all_headers, code), nil, []
       end
 
       # For rescue blocks: a response that no formatter changes.
@@ -68,6 +69,7 @@ module Elah
 
         @status = @body = @_stream = nil
         @header = _kept_headers
+        @_is_rescuing = true
         _respond_with_rescue_result(_run_rescue(handler, error))
       rescue Halt => e
         _respond_with_halt(e)
@@ -142,7 +144,7 @@ module Elah
           all_headers["content-type"] ||= _error_type
           text = _error_text(message, backtrace, original, all_headers["content-type"])
         end
-        @request.respond(status, all_headers, text)
+        @request.respond(status, all_headers, Statuses.bodiless?(status) ? "" : text)
       end
 
       # The message may have the client's own text in it, so a page is escaped as a whole.

@@ -2,7 +2,7 @@
 
 # The handler's access to the request: params, declared, headers, cookies, env.
 module Elah
-  class API
+  module Framework
     # The env for formatters, parsers and entities: created when one of them reads it.
     class EnvironmentOnDemand < BasicObject
       # @param owner [#env] an endpoint or a request
@@ -26,7 +26,8 @@ module Elah
       # For a route whose path has no parameters.
       NO_CAPTURES = {}.freeze
 
-      # The parameters of the path, the body and the query, in that order of precedence.
+      # The parameters of the path, the body and the query, in that order of precedence. A rescue block gets those of the path if the others cannot be
+      # read.
       #
       # @return [Params]
       # @raise [Exceptions::InvalidParameters] 400
@@ -73,12 +74,14 @@ module Elah
       # The declared parameters of the endpoint, and no others.
       #
       # @param params [Params]
+      # @param options [Hash{Symbol=>Boolean}, nil] the following ones, as a Hash
       # @param include_missing [Boolean] whether missing ones are included, as nil, [] or {}
       # @param include_parent_namespaces [Boolean] whether those of outer namespaces are included
       # @param stringify [Boolean] accepted for compatibility with Grape: the keys are strings, and symbols find them
       # @return [Params]
       # @raise [NoMethodError] in a `before` hook
-      def declared(params, include_missing: true, include_parent_namespaces: true, stringify: true)
+      def declared(params, options = nil, include_missing: true, include_parent_namespaces: true, stringify: true)
+        return declared(params, **options) if options
         if _blueprint.hooks?(:before) && !@_opened
           raise NoMethodError, "#declared is not available prior to parameter validation."
         end
@@ -93,6 +96,8 @@ module Elah
       # @return [void]
       # @raise [Halt] 415 for a type that the API does not accept, 400 for a malformed body
       def read_body
+        return if @_was_read
+
         _read_body
         @_was_read = true
         return unless @params && (document = _body_params)
@@ -157,6 +162,8 @@ module Elah
         params = @request.query? ? Params.from(FormParameters.parse(@request.query_string)) : Params.new
         params.merge!(document) if document
         captures.empty? ? params : params.merge!(captures)
+      rescue Exceptions::InvalidParameters
+        @_is_rescuing ? Params.flat(_captures) : raise
       end
 
       def _captures = @request.route_params
@@ -172,30 +179,25 @@ module Elah
         return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body] || (route.options[:late_body] && !@_was_read)
 
         if MULTIPART.include?(@_media_type)
-          _keep_files(FormParameters.parse_multipart(@request.body, @request.header("content-type")))
+          files = []
+          document = FormParameters.parse_multipart(@request.body, @request.header("content-type")) { |file| files << file }
+          _keep_files(files) if files.any?
+          document
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
           FormParameters.parse(@request.body, semicolons: false)
         end
       end
 
       # @return [Elah::Task, nil] nil under another server
-      def _request_task
-        task = Elah.current_loop&.current_task
-        task = task.parent while task&.parent
-        task
-      end
+      def _request_task = Elah.current_loop&.current_task&.root
 
       # Closes and deletes uploaded files at the end of the request. Under another server Rack::TempfileReaper does.
-      def _keep_files(document)
-        files = FormParameters.files_in(document)
-        return document if files.empty?
-
+      def _keep_files(files)
         if (task = _request_task)
           task.at_end { files.each(&:close!) }
         else
           (@request.env["rack.tempfiles"] ||= []).concat(files)
         end
-        document
       end
     end
   end

@@ -2,7 +2,7 @@
 
 # `present`: the conversion of objects by entities.
 module Elah
-  class API
+  module Framework
     # Mixed into {Endpoint}.
     module Presenting
       # Sets the body from an object, by the entity in `with:`, the one of `represent`, or the object's own `Entity`. `present :key, object` adds to

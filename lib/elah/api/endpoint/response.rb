@@ -2,7 +2,7 @@
 
 # The handler's settings of its response: status, headers, body, redirects.
 module Elah
-  class API
+  module Framework
     # Mixed into {Endpoint}.
     module Response
       PERMANENT = "This resource has been moved permanently to %s."
@@ -14,14 +14,10 @@ module Elah
       # @return [Integer]
       # @raise [ArgumentError]
       def status(status = nil)
-        case status
-        when Integer then @status = status
-        when Symbol then @status = Statuses.number(status)
-        when nil then return @status || _default_status(@body)
-        else raise ArgumentError, "Status code must be Integer or Symbol."
-        end
+        return @status || _default_status(@body) if status.nil?
+
         @_changed = true
-        @status
+        @status = _status_number(status)
       end
 
       # Sets a header; a nil value removes it. Without a name it returns all headers of the response.
@@ -72,6 +68,14 @@ module Elah
       end
 
       private
+
+      def _status_number(status)
+        case status
+        when Integer then status
+        when Symbol then Statuses.number(status)
+        else raise ArgumentError, "Status code must be Integer or Symbol."
+        end
+      end
 
       def _redirection(permanent)
         return [301, PERMANENT] if permanent

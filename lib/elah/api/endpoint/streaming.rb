@@ -4,7 +4,7 @@
 require_relative "../sse"
 
 module Elah
-  class API
+  module Framework
     # Mixed into {Endpoint}.
     module Streaming
       CHUNK_BYTES = 16_384

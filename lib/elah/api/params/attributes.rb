@@ -2,7 +2,7 @@
 
 # The conversion of a parameter's options to rules and documentation.
 module Elah
-  class API
+  module Framework
     # Mixed into {Scope}.
     # @api private
     module Attributes

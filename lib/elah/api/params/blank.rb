@@ -2,7 +2,7 @@
 
 # The definition of "blank".
 module Elah
-  class API
+  module Framework
     # nil, false, white space and empty collections are blank.
     module Blank
       # It does not go back over the spaces of a text that is not blank.

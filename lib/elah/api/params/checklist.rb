@@ -2,7 +2,7 @@
 
 # The rules that apply to a request: those of optional parameters only when it has one of them.
 module Elah
-  class API
+  module Framework
     # The rules of an endpoint, in their order.
     class Checklist
       # Built-in rules that have no effect where their optional parameters are missing. A default applies to missing ones, and an app's own rule may
@@ -17,7 +17,7 @@ module Elah
       # @param validators [Array<Validator>]
       def initialize(validators)
         @sections = validators.chunk { |validator| skipped_without_names?(validator) }.map do |skipped, rules|
-          Section.new(rules.freeze, skipped ? rules.flat_map(&:names).uniq.freeze : nil)
+          Section.new(rules.freeze, skipped ? rules.flat_map(&:_names).uniq.freeze : nil)
         end
       end
 
@@ -29,7 +29,7 @@ module Elah
         @sections.each do |section|
           validators_for(params, section).each do |validator|
             count = errors.size
-            validator.check(params, errors, endpoint)
+            validator._check(params, errors, endpoint)
             return errors if errors.size > count && validator.fail_fast?
           end
         end
@@ -38,7 +38,7 @@ module Elah
 
       private
 
-      def skipped_without_names?(validator) = SKIPPED.include?(validator.class) && validator.idle_without_names?
+      def skipped_without_names?(validator) = SKIPPED.include?(validator.class) && validator._idle_without_names?
 
       # No rule of a section with names adds a parameter, so that one look is enough for all of them.
       def validators_for(params, section)
@@ -47,7 +47,7 @@ module Elah
         given = params.keys & section.names
         return given if given.empty?
 
-        section.validators.select { |validator| validator.names.intersect?(given) }
+        section.validators.select { |validator| validator._names.intersect?(given) }
       end
     end
   end

@@ -4,7 +4,7 @@
 require_relative "../standard_library"
 
 module Elah
-  class API
+  module Framework
     # Filters parameters by a declaration that is fixed at boot.
     class DeclaredFilter
       # A declared parameter. name: in the request · shown_name: in the result · absent: the class whose new instance stands

@@ -2,7 +2,7 @@
 
 # The parser of query strings and forms: invalid ones become 400.
 module Elah
-  class API
+  module Framework
     # Parses forms and query strings.
     module FormParameters
       # @param text [String]
@@ -17,22 +17,14 @@ module Elah
 
       # @param body [String]
       # @param content_type [String] with its boundary
+      # @yieldparam tempfile [Tempfile] each file
       # @return [Hash{String=>Object}]
       # @raise [Exceptions::InvalidParameters] 400
-      def self.parse_multipart(body, content_type)
-        Multipart.parse(body, content_type, parts_max: Elah.config.parts_max, depth_max: Elah.config.param_depth_max)
+      def self.parse_multipart(body, content_type, &block)
+        config = Elah.config
+        Multipart.parse(body, content_type, parts_max: config.parts_max, files_max: config.files_max, depth_max: config.param_depth_max, &block)
       rescue Multipart::ParseError => e
         raise Exceptions::InvalidParameters, e.message
-      end
-
-      # @param value [Object] of a multipart document. Its names are Strings; only the Hash of a file has symbols
-      # @return [Array<Tempfile>]
-      def self.files_in(value)
-        case value
-        when Hash then value.key?(:tempfile) ? [value[:tempfile]] : value.each_value.flat_map { |member| files_in(member) }
-        when Array then value.flat_map { |element| files_in(element) }
-        else []
-        end
       end
     end
   end

@@ -2,8 +2,9 @@
 
 # The hash of `params`: string keys inside, symbols allowed.
 module Elah
-  class API
-    # A Hash with string keys that symbols find too. Hashes put into it become of the same class.
+  module Framework
+    # A Hash with string keys that symbols find too. Hashes put into it become of the same class. It has the methods of ActiveSupport's
+    # HashWithIndifferentAccess: those that ActiveSupport adds to every Hash would compare symbols with the strings.
     class Params < Hash
       alias adopt replace
       private :adopt
@@ -58,7 +59,7 @@ module Elah
       def merge!(*others)
         others.each do |other|
           other.each_pair do |key, value|
-            value = yield(key, self[key], value) if block_given? && key?(key)
+            value = yield(Symbol === key ? key.name : key, self[key], value) if block_given? && key?(key)
             self[key] = value
           end
         end
@@ -68,23 +69,64 @@ module Elah
 
       def merge(*others, &block) = dup.merge!(*others, &block)
       def replace(other) = clear.merge!(other)
+
+      # The parameters over those of `other`.
+      #
+      # @param other [Hash{String, Symbol=>Object}]
+      # @return [Params]
+      def reverse_merge(other) = Params.new.merge!(other, self)
+      alias with_defaults reverse_merge
+
       def slice(*keys) = keys.each_with_object(Params.new) { |key, part| part[key] = self[key] if key?(key) }
       def except(*keys) = dup.tap { |rest| keys.each { |key| rest.delete(key) } }
+      alias without except
+      alias excluding except
+
+      # Keeps these parameters.
+      #
+      # @param keys [Array<String, Symbol>]
+      # @return [Params] the others
+      def slice!(*keys) = except(*keys).each_key { |key| delete(key) }
+
       def select(&block) = block ? dup.tap { |kept| kept.select!(&block) } : super
       alias filter select
       def reject(&block) = block ? dup.tap { |kept| kept.reject!(&block) } : super
       def compact = dup.tap(&:compact!)
       def transform_values(&block) = block ? dup.tap { |changed| changed.transform_values!(&block) } : super
 
+      def transform_keys(*names, &block)
+        return super unless block || names.any?
+
+        Params.new.merge!(super(*names.map { |renamed| Params.new.merge!(renamed) }, &block))
+      end
+
+      def transform_keys!(*names, &block) = block || names.any? ? replace(transform_keys(*names, &block)) : super
+
       # Merges nested hashes into nested hashes.
       #
       # @param other [Hash{String, Symbol=>Object}]
+      # @yieldparam key [String]
+      # @yieldparam mine [Object]
+      # @yieldparam theirs [Object]
+      # @yieldreturn [Object] the value for a key that both have; without a block that of `other`
       # @return [self]
-      def deep_merge!(other)
-        merge!(other) do |_key, mine, theirs|
-          mine.is_a?(Params) && theirs.is_a?(Hash) ? mine.deep_merge!(theirs) : theirs
+      def deep_merge!(other, &block)
+        merge!(other) do |key, mine, theirs|
+          next mine.deep_merge(theirs, &block) if mine.is_a?(Params) && theirs.is_a?(Hash)
+
+          block ? yield(key, mine, theirs) : theirs
         end
       end
+
+      # {#deep_merge!} of a copy.
+      #
+      # @param other [Hash{String, Symbol=>Object}]
+      # @yieldparam key [String]
+      # @yieldparam mine [Object]
+      # @yieldparam theirs [Object]
+      # @yieldreturn [Object]
+      # @return [Params]
+      def deep_merge(other, &block) = dup.deep_merge!(other, &block)
 
       # @overload to_h
       #   @return [Hash{String=>Object}] plain hashes throughout
@@ -103,7 +145,9 @@ module Elah
       # @return [Hash{Symbol=>Object}] plain hashes with symbols throughout
       def deep_symbolize_keys = plain(:to_sym)
       def stringify_keys = dup
+      alias deep_stringify_keys stringify_keys
       def with_indifferent_access = dup
+      def extractable_options? = true
 
       private
 

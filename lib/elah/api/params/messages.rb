@@ -2,7 +2,7 @@
 
 # The messages about invalid parameters, and the stable code of each.
 module Elah
-  class API
+  module Framework
     # The ends of validation sentences ("name is missing") by the name of the rule.
     module Messages
       TEXTS = {

@@ -2,7 +2,7 @@
 
 # Rules of the app: each request gets new instances of their classes, as under Grape, so that state of one request never reaches another.
 module Elah
-  class API
+  module Framework
     # A declared rule of the app.
     # @api private
     class OwnRule
@@ -16,7 +16,7 @@ module Elah
       # @return [Class] of {Validator}
       attr_reader :kind
       # @return [Array<String>]
-      attr_reader :names
+      attr_reader :_names
 
       # @param kind [Class] of {Validator}
       # @param attrs [Array<Symbol, String>]
@@ -29,22 +29,22 @@ module Elah
         @arguments = [attrs, option, required, scope]
         @flags = flags
         settled = build
-        @names = attrs.map { |name| name.to_s.freeze }.freeze
+        @_names = attrs.map { |name| name.to_s.freeze }.freeze
         @fail_fast = settled.fail_fast?
-        @is_idle_without_names = settled.idle_without_names? && %i[validate validate!].all? { |entry| kind.instance_method(entry).owner == Validator }
+        @is_idle_without_names = settled._idle_without_names? && %i[validate validate!].all? { |name| kind.instance_method(name).owner == Validator }
       end
 
       def fail_fast? = @fail_fast
 
       # @return [Boolean] whether it accepts every request that has none of its parameters
-      def idle_without_names? = @is_idle_without_names
+      def _idle_without_names? = @is_idle_without_names
 
       # Appends the faults to `errors`.
       #
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
       # @param endpoint [Endpoint]
-      def check(params, errors, endpoint)
+      def _check(params, errors, endpoint)
         build.validate(RequestToValidate.new(params, endpoint))
       rescue Exceptions::Validation => e
         errors << e

@@ -2,7 +2,7 @@
 
 # The declarations of one `params` block.
 module Elah
-  class API
+  module Framework
     # The rules, the documentation and the declared names of a `params` block.
     class Parameters
       # @return [Array<Validator>] in the order in which they run

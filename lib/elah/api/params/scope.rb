@@ -2,7 +2,7 @@
 
 # One level of a parameter declaration: its place in the request, whether it applies, how its names are written.
 module Elah
-  class API
+  module Framework
     # The root of a `params` block, a nested group (`element` set), or a block at the same level (`given`, `with`).
     class Scope
       include Statements

@@ -2,7 +2,7 @@
 
 # The statements of a `params` block.
 module Elah
-  class API
+  module Framework
     # The statements in `params do ... end` and in the groups below it.
     module Statements
       # Declares required parameters: `requires :name, :city, type: String`, or a group with a block.

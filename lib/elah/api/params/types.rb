@@ -7,6 +7,10 @@ module Elah
   class API
     # The type of true and false. In a class body plain `Boolean` names it.
     class Boolean; end
+  end
+
+  module Framework
+    Boolean = API::Boolean
 
     # Turns the `type:` of a parameter into an object whose `call` coerces a value.
     module Types

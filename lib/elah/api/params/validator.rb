@@ -5,7 +5,8 @@
 module Elah
   class API
     # A rule about parameters. Subclass {Validator} for an app's own rule and define `validate_param!`; the class `AlphaNumeric` is the option
-    # `alpha_numeric:`. A rule that needs the whole request defines `validate(request)` instead.
+    # `alpha_numeric:`. A rule that needs the whole request defines `validate(request)` instead. Methods and variables that begin with an underscore
+    # belong to the framework.
     #
     # @example
     #   class AlphaNumeric < Elah::API::Validator
@@ -50,7 +51,8 @@ module Elah
       # @return [Array<Symbol, String>] the parameters, as they are declared
       attr_reader :attrs
       # @return [Array<String>] their names in their scope
-      attr_reader :names
+      # @api private
+      attr_reader :_names
 
       # @param attrs [Array<Symbol, String>]
       # @param option [Object] the rule's option in the declaration
@@ -59,12 +61,12 @@ module Elah
       # @param opts [Array<Hash{Symbol=>Object}>] allow_blank: · fail_fast: whether a fault ends the validation
       def initialize(attrs, option, required, scope, *opts)
         @attrs = Array(attrs)
-        @names = @attrs.map { |name| name.to_s.freeze }.freeze
+        @_names = @attrs.map { |name| name.to_s.freeze }.freeze
         @option = option
         @required = required
         @scope = scope
-        @at_root = scope.root?
-        @judges_missing = required && respond_to?(:validate_param!, true)
+        @_is_at_root = scope.root?
+        @_judges_missing = required && respond_to?(:validate_param!, true)
         flags = opts.first || {}
         @allow_blank = flags[:allow_blank]
         @fail_fast = flags[:fail_fast] || false
@@ -74,49 +76,52 @@ module Elah
       def fail_fast? = @fail_fast
 
       # @return [Boolean] whether it accepts every request that has none of its parameters
-      def idle_without_names? = @at_root && !@required && method(:check).owner == Validator
+      # @api private
+      def _idle_without_names? = @_is_at_root && !@required && method(:_check).owner == Validator
 
       # Appends the faults to `errors`.
       #
-      # @param params [Params] all parameters of the request
+      # @param params [Framework::Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
-      # @param _endpoint [Endpoint, nil]
+      # @param _endpoint [Framework::Endpoint, nil]
       # @return [void]
-      def check(params, errors, _endpoint = nil)
-        return validate_level(params, Scope::NO_INDICES, errors) if @at_root
+      # @api private
+      def _check(params, errors, _endpoint = nil)
+        return _validate_level(params, Framework::Scope::NO_INDICES, errors) if @_is_at_root
 
         @scope.each(params) do |values, indices|
           break if errors.size >= FAULTS_MAX
 
-          validate_level(values, indices, errors) unless @scope.optional? && empty?(values)
+          _validate_level(values, indices, errors) unless @scope.optional? && _empty?(values)
         end
       end
 
       # Checks a whole request. An app's own rule may override it.
       #
-      # @param request [RequestToValidate]
+      # @param request [Framework::RequestToValidate]
       # @return [void]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
       def validate(request) = validate!(request.params)
 
       # Checks all parameters of a request. An app's own rule may override it.
       #
-      # @param params [Params]
+      # @param params [Framework::Params]
       # @return [void]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
       def validate!(params)
         errors = []
-        check(params, errors)
+        _check(params, errors)
         raise Exceptions::ValidationArrayErrors, errors unless errors.empty?
       end
 
       # The fault of a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
       #
       # @param name [String]
-      # @param values [Params, Object] what is no Params has no parameters
+      # @param values [Framework::Params, Object] what is no Params has no parameters
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
-      def fault(name, values)
-        validate_param!(@attrs[@names.index(name)], values) if values.is_a?(Hash)
+      # @api private
+      def _fault(name, values)
+        validate_param!(@attrs[@_names.index(name)], values) if values.is_a?(Hash)
         nil
       rescue Exceptions::Validation => e
         e
@@ -124,17 +129,17 @@ module Elah
 
       private
 
-      def validate_level(values, indices, errors)
-        @names.each do |name|
+      def _validate_level(values, indices, errors)
+        @_names.each do |name|
           next unless @required || (values.is_a?(Hash) && values.key?(name))
 
-          message = fault(name, values)
-          errors << fault_error([@scope.full_name(name, indices)], message) if message && !reported_as_missing?(name, values)
+          message = _fault(name, values)
+          errors << _fault_error([@scope.full_name(name, indices)], message) if message && !_reported_as_missing?(name, values)
         end
       end
 
       # Only the rule about presence reports that a required parameter is missing, and rules of the app's own may.
-      def reported_as_missing?(name, values) = !@judges_missing && values.is_a?(Hash) && !values.key?(name)
+      def _reported_as_missing?(name, values) = !@_judges_missing && values.is_a?(Hash) && !values.key?(name)
 
       # For `validate_param!`: reports a fault.
       #
@@ -152,25 +157,29 @@ module Elah
       # @api public
       # @param default [String, Symbol, nil]
       # @return [String, Symbol, Proc, nil]
-      def message(default = nil) = own_message || default
+      def message(default = nil) = _own_message || default
 
       # The option itself, or its `value:` in the form `{ value: ..., message: ... }`.
       #
       # @api public
       # @return [Object]
-      def option_value = option_field(:value) ? @option[:value] : @option
-      def option_field(key) = @option.is_a?(Hash) && @option.key?(key) && !@option[key].nil?
-      def own_message = option_field(:message) ? @option[:message] : nil
+      def option_value = _option_field(:value) ? @option[:value] : @option
+      def _option_field(key) = @option.is_a?(Hash) && @option.key?(key) && !@option[key].nil?
+      def _own_message = _option_field(:message) ? @option[:message] : nil
 
       # An exception that a rule has raised itself has its parameters' names.
-      def fault_error(full_names, message)
+      def _fault_error(full_names, message)
         return message if message.is_a?(Exceptions::Validation)
 
-        Exceptions::Validation.new(params: full_names, message: own_message || message, code: fault_code(message))
+        Exceptions::Validation.new(params: full_names, message: _own_message || message, code: _fault_code(message))
       end
 
-      def fault_code(message) = Messages.code(message)
-      def empty?(values) = values.respond_to?(:empty?) ? values.empty? : values.nil?
+      def _fault_code(message) = Framework::Messages.code(message)
+      def _empty?(values) = values.respond_to?(:empty?) ? values.empty? : values.nil?
     end
+  end
+
+  module Framework
+    Validator = API::Validator
   end
 end

@@ -54,10 +54,10 @@ module Elah
         def gates(pools)
           largest = pools.map(&:size).max or return []
           bounded = @app.respond_to?(:gates) ? @app.gates.keys : []
-          bounded.select { |gate| gate.running_max > largest * API::Gate::PER_CONNECTION }.map do |gate|
+          bounded.select { |gate| gate.running_max > largest * Framework::Gate::PER_CONNECTION }.map do |gate|
             Finding.new(level: :warning, check: :records, page: PAGE,
                         message: "`behind` admits #{gate.running_max} requests at once, and the largest pool has #{largest} connections",
-                        remedy: "set its max: to at most #{largest * API::Gate::PER_CONNECTION}")
+                        remedy: "set its max: to at most #{largest * Framework::Gate::PER_CONNECTION}")
           end
         end
 

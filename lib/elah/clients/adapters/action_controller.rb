@@ -15,13 +15,22 @@ module Elah
         true
       end
 
+      # The stream is aborted at the end of the request at the latest: middleware such as Rack::ETag reads it before it returns a body that the server
+      # could close, and is cancelled there.
+      #
+      # @param stream [ActionController::Live::Buffer, #each] a file is no Buffer, and needs no end
+      # @return [void]
+      def self.end_with_request(stream)
+        Elah.current_task&.root&.at_end { stream.abort } if stream.is_a?(::ActionController::Live::Buffer)
+      end
+
       # Stands before ActionController::Live.
       module Ending
         # @param action [String]
         def process(action)
-          super
+          super.tap { Adapters::ActionController.end_with_request(response.stream) }
         rescue Exception # -- also what ends a request that waits for the head: nobody will read the stream
-          response.stream.abort
+          response.stream.abort if response.stream.is_a?(::ActionController::Live::Buffer)
           raise
         end
       end

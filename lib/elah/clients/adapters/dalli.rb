@@ -4,8 +4,8 @@ require_relative "../../errors"
 
 module Elah
   module Adapters
-    # The dalli adapter: a request that is cancelled closes its connection. Before version 3.2.5 dalli takes what cancels it for a failure of
-    # memcached, and uses that server for no request of the worker for 30 s.
+    # The dalli adapter: a request that is cancelled, or ends by its deadline, closes its connection. Before version 3.2.5 dalli takes what ended it
+    # for a failure of memcached, and uses that server for no request of the worker for 30 s.
     module Dalli
       # What sends commands, from the newest version to 2.7.
       SENDERS = %w[Dalli::Protocol::Base Dalli::Protocol::Binary Dalli::Server].freeze
@@ -24,7 +24,7 @@ module Elah
 
         # Called when a command raises.
         def down!
-          return super unless $!.is_a?(Cancelled)
+          return super unless $!.is_a?(Elah::Error)
 
           close
           raise $!

@@ -63,8 +63,20 @@ module Elah
 
           responses = ::ActionDispatch::ExceptionWrapper.rescue_responses
           RAILS_STATUSES.each { |name, status| responses[name] = status unless responses.key?(name) }
+          ::ActionDispatch::ExceptionWrapper.prepend(Status)
         end
       end
+
+      # Prepended to Rails' ExceptionWrapper, which goes by the class alone. Until ActiveRecord 7.0 only the cause tells that a connection was lost.
+      module Status
+        # @return [Integer]
+        def status_code
+          error = unwrapped_exception
+          meaning = ErrorMapping.of(error) unless error.nil? || self.class.rescue_responses.key?(error.class.name)
+          meaning ? meaning.status : super
+        end
+      end
+      private_constant :Status
     end
   end
 end

@@ -76,7 +76,7 @@ module Elah
       # @param hint [Hash, String, nil] the index to use
       # @return [Hash{String=>Object}, nil]
       def find_one_and_update(filter, update, returns: :before, upsert: nil, sort: nil, projection: nil, array_filters: nil, hint: nil)
-        find_one_and(filter, update, returns, upsert: upsert, sort: sort, projection: projection, array_filters: array_filters, hint: hint)
+        find_one_and(:update, filter, update, returns, upsert: upsert, sort: sort, projection: projection, array_filters: array_filters, hint: hint)
       end
 
       # Finds a document and replaces it in one atomic step.
@@ -90,7 +90,7 @@ module Elah
       # @param hint [Hash, String, nil] the index to use
       # @return [Hash{String=>Object}, nil]
       def find_one_and_replace(filter, document, returns: :before, upsert: nil, sort: nil, projection: nil, hint: nil)
-        find_one_and(filter, document, returns, upsert: upsert, sort: sort, projection: projection, hint: hint, replace: true)
+        find_one_and(:replace, filter, document, returns, upsert: upsert, sort: sort, projection: projection, hint: hint)
       end
 
       # @param filter [Hash]
@@ -100,7 +100,7 @@ module Elah
       # @return [Hash{String=>Object}, nil] the document that was deleted
       def find_one_and_delete(filter, sort: nil, projection: nil, hint: nil)
         options = Options.to_protocol({ sort: sort, projection: projection, hint: hint })
-        @mongo.send(:find_one_and_native, @name, filter, nil, false, options)
+        @mongo.send(:find_one_and_native, @name, filter, :delete, nil, options)
       end
 
       # @param filter [Hash]
@@ -134,13 +134,13 @@ module Elah
         UpdateResult.new(*@mongo.send(:update_native, kind, @name, filter, update, Options.to_protocol(options)))
       end
 
-      def find_one_and(filter, update, returns, replace: false, **options)
+      def find_one_and(kind, filter, update, returns, **options)
         unless %i[before after].include?(returns)
           raise ArgumentError, "returns: must be :before or :after, not #{returns.inspect}"
         end
 
         options = Options.to_protocol({ **options, return_document: returns })
-        @mongo.send(:find_one_and_native, @name, filter, update, replace, options)
+        @mongo.send(:find_one_and_native, @name, filter, kind, update, options)
       end
     end
   end

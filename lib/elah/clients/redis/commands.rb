@@ -61,7 +61,7 @@ module Elah
         return enum_for(:scan_each, match: match, count: count) unless block_given?
 
         cursor = "0"
-        loop do
+        while true # `loop` would rescue the block's StopIteration
           cursor, keys = call("SCAN", cursor, "MATCH", match, "COUNT", count)
           keys.each { |key| yield key }
           return if cursor == "0"

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "weakref"
+
 module Elah
   class SQL
     # The statements of a client and a transaction. `?` marks a parameter.
@@ -32,7 +34,8 @@ module Elah
       # @return [Result] what an INSERT, UPDATE or DELETE came to
       def execute(sql, *params) = Result.new(*native.run(sql, params, COUNTS))
 
-      # Yields the rows, fetched some hundred at a time.
+      # Yields the rows, fetched some hundred at a time. They hold a connection until the last one was read; rows of an Enumerator until the request
+      # or fiber ends that has read the first one, at the latest.
       #
       # @overload each_row(sql, *params, &block)
       #   @param sql [String]
@@ -47,10 +50,13 @@ module Elah
         return enum_for(:each_row, sql, *params) unless block_given?
 
         rows = open_rows(sql, params)
+        task = Elah.current_task
+        ending = end_with(task, WeakRef.new(rows)) if task
         while (batch = rows.next_batch)
           batch.each { |row| yield row }
         end
       ensure
+        task&.forget_ending(ending)
         close_rows(rows) if rows
       end
 
@@ -61,6 +67,15 @@ module Elah
       def open_rows(sql, params) = native.stream(sql, params)
 
       def close_rows(rows) = rows.close
+
+      # Nothing else ends the fiber of an Enumerator that is not read to its end, until it is collected.
+      def end_with(task, reference)
+        task.at_end do
+          close_rows(reference.__getobj__)
+        rescue WeakRef::RefError
+          nil
+        end
+      end
     end
 
     # Result of a statement that writes.

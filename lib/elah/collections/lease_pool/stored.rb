@@ -21,6 +21,7 @@ module Elah
         @ownership = ownership
         @mutex = Mutex.new
         @writes = {}.compare_by_identity
+        @failed = @kept = nil
         write { nil }
       end
 
@@ -45,7 +46,8 @@ module Elah
       # @!method resume
       #   (see Elah::LeasePool#resume)
       %i[lease lease! lease_all lease_all_json renew release resize change drain resume].each do |name|
-        define_method(name) { |*arguments, **keywords| write { @pool.public_send(name, *arguments, **keywords) } }
+        is_list = name.start_with?("lease_all")
+        define_method(name) { |*arguments, **keywords| write(is_list) { @pool.public_send(name, *arguments, **keywords) } }
       end
 
       # @!method find(id)
@@ -82,39 +84,52 @@ module Elah
 
       private
 
-      def write(&change)
-        result, rows, others = run(&change)
+      # Without rows the value may be the lease of a call whose row is not stored yet, and a list may have some. If such a write fails, this call
+      # stores the pool, or waits for the call that does.
+      def write(is_list = false, &change)
+        value, rows, others, failed = apply(&change)
         @ownership.check if rows.empty? # a write checks it too
-        if result && rows.empty? && others.any?
-          # It may be the lease of a call whose row is not stored yet. If that write fails, this call stores the pool.
+        while others.any? && (is_list || (value && rows.empty?))
           others.each(&:pop)
-          _, rows = run { nil }
+          break if @failed.equal?(failed)
+
+          _, rows, others, failed = apply { nil }
         end
-        store(rows)
-        result
+        value
       end
 
-      # @return [Array] the block's value, the rows to store, and the writes that had not ended before: queues that are closed at their end
-      def run
-        @mutex.synchronize do
-          value = yield
-          others = @writes.values
-          rows = @pool.take_rows
-          @writes[rows] = Thread::Queue.new unless rows.empty?
-          [value, rows, others]
+      # Stores what the block changes. After a write with an unknown outcome the next one stores the whole pool.
+      #
+      # @return [Array] the block's value, the rows that are stored, the writes that had not ended before, queues that are closed at their end, and
+      #   the last write that had failed
+      def apply
+        rows = value = others = failed = nil
+        interrupted(:never) do
+          @mutex.synchronize do
+            failed = @failed
+            @pool.keep unless failed.equal?(@kept)
+            @kept = failed
+            value = yield
+            others = @writes.values
+            rows = @pool.take_rows
+            @writes[rows] = Thread::Queue.new unless rows.empty?
+          end
+          interrupted(:immediate) { put(rows) }
+          is_stored = true
+          [value, rows, others, failed]
+        ensure
+          end_write(rows, is_stored) unless rows.nil? || rows.empty?
         end
       end
 
-      # After a write with an unknown outcome the next one stores the whole pool.
-      def store(rows)
-        return if rows.empty?
+      # Another thread may raise an exception between any two lines, as Timeout does. In a loop it comes at a wait.
+      def interrupted(timing)
+        Fiber.current_scheduler ? yield : Thread.handle_interrupt(Object => timing) { yield }
+      end
 
-        put(rows)
-        is_stored = true
-        nil
-      ensure
-        @mutex.synchronize { @pool.keep } unless is_stored || rows.empty?
-        @writes.delete(rows)&.close
+      def end_write(rows, is_stored)
+        @failed = @writes[rows] unless is_stored
+        @writes.delete(rows).close
       end
 
       # In their order, so that a process that is killed in between leaves a pool of the same leases.

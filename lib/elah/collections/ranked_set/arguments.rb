@@ -51,9 +51,10 @@ module Elah
 
       # @param limit [Integer]
       # @param name [String] of the argument
+      # @param bounds [Hash{Symbol=>Integer}] `least` and `most`, unless they are 0 and the largest number
       # @return [Integer] the same
       # @raise [ArgumentError]
-      def limit(limit, name = "limit") = Store.limit(limit, name: name)
+      def limit(limit, name = "limit", **bounds) = Store.limit(limit, name: name, **bounds)
 
       def descending(direction)
         DIRECTIONS.fetch(direction) { raise InvalidOrder, "A direction is :desc or :asc, not #{direction.inspect}." }

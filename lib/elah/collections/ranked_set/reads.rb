@@ -144,10 +144,11 @@ module Elah
       #   @param style [Symbol]
       #   @return [Enumerator<Row>]
       def each(batch: LIMIT, style: :ordinal, &block)
+        Arguments.limit(batch, "batch", least: 1)
         return enum_for(:each, batch: batch, style: style) { size } unless block
 
         cursor = nil
-        loop do
+        while true # `loop` would rescue the block's StopIteration
           page = page(after: cursor, limit: batch, style: style)
           page.rows.each(&block)
           cursor = page.after or break
@@ -160,7 +161,7 @@ module Elah
 
       def encode(cursor) = [cursor].pack("m0").tr("+/", "-_").delete("=")
 
-      def decode(cursor) = cursor.tr("-_", "+/").unpack1("m")
+      def decode(cursor) = cursor.b.tr("-_", "+/").unpack1("m")
     end
   end
 end

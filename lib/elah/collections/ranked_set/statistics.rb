@@ -4,6 +4,9 @@ module Elah
   class RankedSet
     # Statistics of a ranked set: percentiles and the distribution of scores.
     module Statistics
+      # Most buckets of a histogram.
+      BUCKETS_MAX = 100_000
+
       # The percentage of members that do not rank higher than a member, itself and its equals included: 100 for the first and for a sole member,
       # 100.0 / size for the last. It is SQL's `CUME_DIST()` over the members from worst to best, times 100.
       #
@@ -26,7 +29,8 @@ module Elah
         return if empty?
 
         # Rational, so that 99.9 % of 1000 is not more than 999.
-        from_worst = [(percent.rationalize * size / 100).ceil, 1].max
+        exact = percent.is_a?(Float) ? percent.rationalize : percent.to_r
+        from_worst = [(exact * size / 100).ceil, 1].max
         rows_native(size - from_worst, 1, :ordinal).first.score
       end
 
@@ -34,13 +38,13 @@ module Elah
       # to the highest score.
       #
       # @param bounds [Array<Numeric>, nil] bounds between the buckets
-      # @param buckets [Integer, nil] number of buckets of equal width; fewer are returned if the range has fewer numbers
+      # @param buckets [Integer, nil] number of buckets of equal width, up to {BUCKETS_MAX}; fewer are returned if the range has fewer numbers
       # @return [Array<Bucket>]
       # @raise [InvalidScore]
       def histogram(bounds: nil, buckets: nil)
         raise ArgumentError, "pass either bounds: or buckets:" unless bounds.nil? ^ buckets.nil?
 
-        histogram_native(bounds || Arguments.limit(buckets, "buckets")).map { |bucket| Bucket.new(*bucket) }
+        histogram_native(bounds ? Array(bounds) : Arguments.limit(buckets, "buckets", most: BUCKETS_MAX)).map { |bucket| Bucket.new(*bucket) }
       end
     end
   end

@@ -19,7 +19,8 @@ module Elah
       #   include Reads
       #   include Statistics
       def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :ranks, :[], :top, :range, :around,
-                     :list, :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
+                     :list, :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram,
+                     :version
 
       # @api private
       # @param set [RankedSet] the set loaded from the table
@@ -41,6 +42,7 @@ module Elah
       # @raise [InvalidScore, InvalidMember, Full, Elah::Store::Error] nothing has changed
       def submit(member, score, operator: :best, style: :ordinal)
         Arguments.style(style) # before anything is stored
+        member = member.dup # its caller may change it meanwhile
         alone([member]) do
           decision = @set.decide(member, score, operator: operator)
           unless decision
@@ -57,8 +59,9 @@ module Elah
       # @return [Integer, BigDecimal, Array<Integer, BigDecimal>, nil] its score, once the deletion is on disk; nil when there is no such member
       # @raise [Elah::Store::Error]
       def delete(member)
+        member = member.dup
         alone([member]) do
-          next unless @set.member?(member)
+          next @ownership.check unless @set.member?(member)
 
           storing([member]) { |tx| tx.delete(@table, RankedSet.row_key(member, prefix: @prefix)) }
           @set.delete(member)
@@ -72,6 +75,7 @@ module Elah
       # @raise [Elah::Store::Error]
       def trim(keep:)
         Arguments.limit(keep, "keep")
+        @ownership.check # also if there is nothing to remove
 
         removed = 0
         while size > keep
@@ -104,6 +108,7 @@ module Elah
       # Runs a block while no other call writes these members. Gates are acquired in the order of the names, so that no two calls wait for each
       # other.
       def alone(members, &block)
+        @ownership.check_process
         members = members.map { |member| bytes_of(member) }.uniq.sort
         gates = @registry.synchronize do
           members.map { |member| (@gates[member] ||= Gate.new(Mutex.new, 0)).tap { |gate| gate.users += 1 } }

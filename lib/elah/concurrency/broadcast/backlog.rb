@@ -9,9 +9,26 @@ module Elah
         @size = size
         @frames = []
         @count = 0
+        @listeners = @missed = 0
         @is_closed = false
         @lock = Mutex.new
         @grown = ConditionVariable.new
+      end
+
+      # @return [Integer] listeners
+      attr_reader :listeners
+
+      # @return [Integer] events that listeners have missed
+      attr_reader :missed
+
+      # Counts a listener while the block runs.
+      def listen
+        @lock.synchronize { @listeners += 1 }
+        begin
+          yield
+        ensure
+          @lock.synchronize { @listeners -= 1 }
+        end
       end
 
       # @return [Integer] position after the newest event
@@ -47,7 +64,9 @@ module Elah
       def wait_after(place, seconds)
         @lock.synchronize do
           @grown.wait(@lock, seconds) if @count == place && !@is_closed
-          [@count, @frames.last([@count - place, @size].min)]
+          unread = @count - place
+          @missed += unread - @size if unread > @size
+          [@count, @frames.last([unread, @size].min)]
         end
       end
     end

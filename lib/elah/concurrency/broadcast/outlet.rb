@@ -62,7 +62,7 @@ module Elah
       def start
         @is_sending = true
         @loop.post do
-          @loop.spawn(Task.transient) { send_all }
+          @loop.spawn(Task.service) { send_all }
         rescue Overloaded # there is no fiber: the next event tries again
           @is_sending = false
         end

@@ -10,22 +10,30 @@ module Elah
       # Safe methods, whose handlers may be cancelled anywhere.
       SAFE_METHODS = %w[GET HEAD].freeze
 
-      # What a time limit raises, made in the fiber that it interrupts: the constructor of an app's exception may raise. Masks know it by its kind.
-      Late = Struct.new(:maker, :kind) do
+      # What a time limit or the end of the loop raises, made in the fiber that it interrupts: the constructor of an app's exception may raise, and
+      # fibers that end together share none. Masks know it by its kind.
+      Interruption = Struct.new(:maker, :kind) do
         def exception(*) = maker.call
       end
-      private_constant :SAFE_METHODS, :Late
+      private_constant :SAFE_METHODS, :Interruption
 
       # @param exception [Exception, #exception]
       # @return [Class] what a mask of Thread.handle_interrupt names, or an ancestor of that
-      def self.kind(exception) = exception.is_a?(Late) ? exception.kind : exception.class
+      def self.kind(exception) = exception.is_a?(Interruption) ? exception.kind : exception.class
+
+      # @param reason [String] message of the exception in each fiber
+      # @return [#exception] what cancels the fibers of a loop that ends, for {#cancel_all}
+      def self.of_all(reason) = Interruption.new(-> { Cancelled.new(reason) }, Cancelled)
 
       # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:begun` (those of them whose response has begun), `:all`
       # or `:none`. An event stream is cancelled whatever its method, unless this is `:none`, because nobody else reads it.
       attr_writer :cancels_gone
 
-      # @return [Exception, nil] the exception of {#cancel_all}; nil while the loop goes on
+      # @return [#exception, nil] what ends the fibers of the app; nil while the loop goes on
       attr_reader :ending
+
+      # @return [Boolean] whether the fibers of Elah itself end too
+      def closing? = @closing
 
       # Raises `exception` in the suspended fiber of a task. A task that does not wait, is shielded, or has just acquired what it waited for gets
       # the exception at its next wait.
@@ -43,13 +51,15 @@ module Elah
         end
       end
 
-      # Cancels all waiting tasks, because the loop ends. It runs in the loop itself, and returns when all cancelled tasks have run.
+      # Cancels all tasks, because the loop ends: those that wait, and those that run next at their next wait. If the loop goes on meanwhile, it does
+      # so again and again. It runs in the loop itself, and returns when all cancelled tasks have run.
       #
-      # @param exception [Exception]
+      # @param exception [#exception]
       def cancel_all(exception)
+        @closing = true
         @ending = exception
-        @waits.values.each { |task| cancel(task, exception) }
-        enter_ready unless @current
+        cancel_each([*@waits.values, *@ready], exception)
+        after(Async::AGAIN_SECONDS) { cancel_all(exception) }
       end
 
       # Runs the block; after `seconds` it raises in the block, at its wait. A shield inside the block defers the exception.
@@ -61,11 +71,12 @@ module Elah
       # @raise [Elah::OutsideLoop] in the loop itself
       def limit(seconds, exception, kind)
         task = waiting_task
-        late = Late.new(exception, kind)
+        late = Interruption.new(exception, kind)
         shields = task.shields(late)
+        unit = task.enter_block
         id = new_wait
         begin
-          after_wait(id) { cancel(task, late, shields: shields) }
+          after_wait(id) { cancel(task, late, shields: shields) if task.unit == unit }
           start_timer(id, seconds.to_f)
           yield seconds
         ensure
@@ -87,6 +98,11 @@ module Elah
 
       private
 
+      def cancel_each(tasks, exception)
+        tasks.each { |task| cancel(task, exception) unless task.raising }
+        enter_ready unless @current
+      end
+
       # Only the fiber itself knows its task: {EventLoop#park} sets it.
       def enter_operation(operation, exception)
         operation.raise(exception)
@@ -98,9 +114,17 @@ module Elah
         tasks = {}
         [*@waits.values, *@ready].each { |task| tasks[task.request.key] = task if task.request }
         cancelled.each do |key, reason|
-          task = tasks[key]
-          cancel(task, reason_for(reason)) if task && (reason != :gone || cancels_gone?(task))
+          task = tasks[key] or next
+          reason == :gone ? cancel_gone(task, key) : cancel(task, reason_for(reason))
         end
+      end
+
+      # A handler whose write has raised it already has time for its `ensure` blocks.
+      def cancel_gone(task, key)
+        return unless cancels_gone?(task)
+        return cancel(task, reason_for(:gone)) unless task.told_gone == key
+
+        after(Async::AGAIN_SECONDS) { cancel(task, reason_for(:gone)) if task.request&.key == key }
       end
 
       def cancels_gone?(task)

@@ -18,11 +18,14 @@ module Elah
         # @return [Array<EventLoop>] the loops of this process that have not been shut down
         def all = @all ||= []
 
+        # @return [Thread, nil] the thread in which this process serves requests; other threads may begin and end loops meanwhile
+        def serving_thread = all.dup.find(&:server?)&.thread
+
         # Leaves every loop to the parent of this process. The code that made the fork continues without a scheduler, and its waits block.
         def leave_in_fork
           all.each(&:mark_fork)
           scheduler = Fiber.scheduler
-          if scheduler.is_a?(Scheduler)
+          if defined?(Scheduler) && scheduler.is_a?(Scheduler) # it is loaded with the first loop
             Fiber.set_scheduler(nil)
             scheduler.event_loop.abandon
           end
@@ -57,8 +60,6 @@ module Elah
       ensure
         Process.exit!(status) if @is_fork
       end
-
-      Process.singleton_class.prepend(Leaving)
     end
   end
 end

@@ -2,6 +2,10 @@
 
 module Elah
   class EventLoop
+    # What ends a fiber at the end of the loop. A `rescue => e` does not rescue it, and a shield does not defer it.
+    class Ended < Exception; end # rubocop:disable Lint/InheritException
+    private_constant :Ended
+
     # What the loop does with exceptions: it outlives all but those of {Fatal} and {#end_with}.
     module Survival
       # The file whose code waits, and is the first line of what another thread raises there.
@@ -20,6 +24,8 @@ module Elah
       private
 
       def failed(exception, request)
+        return if exception.is_a?(Ended)
+
         @fatal = exception if Fatal === exception
         @failed.call(exception, request)
       end

@@ -7,9 +7,11 @@ module Elah
       # Starts the block: it runs at once, until its first wait.
       #
       # @param event_loop [Elah::EventLoop]
+      # @param due [Float, nil] the end of the gather, in seconds of the monotonic clock
       # @param ended [#call] called when the block has ended
-      def initialize(event_loop, ended, &block)
-        @async = Async.new(event_loop, parent: event_loop.current_task, finished: ended, &block)
+      def initialize(event_loop, due, ended, &block)
+        task = Task.new.tap { |own| own.deadline = due }
+        @async = Async.new(event_loop, parent: event_loop.current_task, task: task, finished: ended, &block).noticed
       rescue Overloaded => e
         @refusal = e
         ended.call

@@ -7,15 +7,21 @@ module Elah
     # One block that a thread runs for a fiber. It has a task and a fiber of its own, so it finds nothing that the blocks before it have left in the
     # thread, and what it has acquired returns at its end.
     class Job
-      # The thread variable with the task.
-      TASK = :elah_offload_task
+      # The thread variable with the job.
+      JOB = :elah_offload_job
 
       # Ruby 3.2 and later have variables that a fiber inherits.
       HAS_STORAGE = Fiber.method_defined?(:storage)
-      private_constant :TASK, :HAS_STORAGE
+      private_constant :JOB, :HAS_STORAGE
+
+      # @return [Job, nil] the one that the calling thread runs
+      def self.current = Thread.current.thread_variable_get(JOB)
 
       # @return [Elah::Task, nil] that of the job which the calling thread runs
-      def self.current_task = Thread.current.thread_variable_get(TASK)
+      def self.current_task = current&.task
+
+      # @return [Elah::Task] its own
+      attr_reader :task
 
       # @return [Thread, nil] the thread that the block has ended, with `Thread.exit` or `Thread.current.kill`
       attr_reader :ended_thread
@@ -26,6 +32,9 @@ module Elah
         @loop = event_loop
         @block = block
         @lock = Thread::Mutex.new
+        @shields = 0
+        @task = Task.new
+        @task.deadline = Concurrency.due_of(event_loop.current_task)
         @fiber_options = HAS_STORAGE ? { storage: Fiber.current.storage } : {}
       end
 
@@ -47,6 +56,7 @@ module Elah
       # @raise [Exception] what the block raised, or what ended the wait
       def value
         interruption = nil
+        (waiting = @loop.current_task).job = self
         until @done
           begin
             wait
@@ -59,21 +69,46 @@ module Elah
         raise @failure if @failure
 
         @value
+      ensure
+        waiting.job = nil
       end
+
+      # Runs a part of the block, in its thread. What cancels the fiber meanwhile is raised at the end of the part.
+      #
+      # @return [Object] the part's value
+      # @raise [Exception] the deferred exception
+      def shielded
+        is_inside = nil
+        # What has been raised before comes at the end of the mask, and nothing after that.
+        Thread.handle_interrupt(Exception => :never) { is_inside = @lock.synchronize { @shields += 1 } }
+        yield
+      ensure
+        deferred = leave_shield if is_inside
+        raise deferred if deferred && Thread.current.status != "aborting" # which would end the process's kill of the thread
+      end
+
+      # @return [Boolean] whether it runs such a part
+      def shielded? = @shields.positive?
 
       private
 
+      def leave_shield
+        @lock.synchronize do
+          @shields -= 1
+          @deferred.tap { @deferred = nil } if @shields.zero?
+        end
+      end
+
       def call_block
-        task = Task.new
-        task.fiber = Fiber.current
-        Thread.current.thread_variable_set(TASK, task)
+        @task.fiber = Fiber.current
+        Thread.current.thread_variable_set(JOB, self)
         @value = Thread.handle_interrupt(Exception => :immediate) { @block.call }
       rescue Exception => e # -- as above
         @failure = e
       ensure
         @loop.end_fork(@failure)
         task.finish { |exception| @loop.post { @loop.report(exception) } } if task.endings
-        Thread.current.thread_variable_set(TASK, nil)
+        Thread.current.thread_variable_set(JOB, nil)
       end
 
       def wait
@@ -96,6 +131,7 @@ module Elah
       # Acquired with try_lock: the holder is a thread that releases it at once, and a fiber that slept here could be cancelled again.
       def interrupt(exception)
         Thread.pass until @lock.try_lock
+        return @deferred ||= exception if @shields.positive?
         return @thread.raise(exception) if @thread
 
         @done = true

@@ -61,7 +61,10 @@ module Elah
           released.pop
         end
 
-        def interrupt(descriptor) = @tasks[descriptor]&.each { |task| @loop.cancel(task, closed, shields: EventLoop::Cancellation::UNSHIELDED) }
+        # Those that are cancelled already leave too, and have nothing to do with the descriptor in their next wait.
+        def interrupt(descriptor)
+          @tasks[descriptor]&.each { |task| @loop.cancel(task, closed, shields: EventLoop::Cancellation::UNSHIELDED) unless task.raising }
+        end
 
         def closed = IOError.new("stream closed in another fiber")
       end

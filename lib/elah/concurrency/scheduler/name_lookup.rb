@@ -45,7 +45,7 @@ module Elah
         @running = running
         @name = name
         running[name] = self
-        super(event_loop, parent: nil, task: Task.transient, finished: method(:leave)) { resolve(&block) }
+        super(event_loop, parent: nil, task: Task.service, finished: method(:leave)) { resolve(&block) }
       rescue Overloaded
         leave
         raise

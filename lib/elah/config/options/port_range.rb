@@ -27,6 +27,10 @@ module Elah
         nil
       end
 
+      # @param count [Integer]
+      # @return [Boolean] whether so many processes cannot listen at a time; with port 0 the system finds one for each
+      def fewer_than?(count) = ports.begin.positive? && ports.size < count
+
       # @return [String]
       def to_s = "#{host.include?(':') ? "[#{host}]" : host}:#{[ports.begin, ports.end].uniq.join('-')}"
     end

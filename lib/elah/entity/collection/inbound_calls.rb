@@ -30,6 +30,13 @@ module Elah
         # @return [Array] arguments for {Peers.serve}
         def message_of_many(calls) = [@number, Chain.of(current_task), nil, nil, calls]
 
+        # @api private
+        # @return [Array<Array>] for each call the arguments for {Peers.serve}
+        def messages_of(calls)
+          callers = Chain.of(current_task)
+          calls.map { |key, name, *arguments| [@number, callers, key, name, arguments] }
+        end
+
         private
 
         # This process has closed the store, so nothing of the call is stored: the caller asks the next owner.

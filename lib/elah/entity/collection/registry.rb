@@ -66,6 +66,15 @@ module Elah
           nil
         end
 
+        # See {Collection#leave}.
+        #
+        # @param store [Elah::Store::Cluster]
+        # @return [Array<Activation>]
+        def leave(store) = collections.each_value.select { |collection| collection.store.equal?(store) }.flat_map(&:leave)
+
+        # @return [Array<Elah::Store, Elah::Store::Cluster>] the open ones of all collections
+        def stores = collections.each_value.map(&:store).reject(&:closed?)
+
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
 
@@ -73,9 +82,11 @@ module Elah
         # there are entities, so that this worker owns some before the first call.
         #
         # @param event_loop [Elah::EventLoop]
+        # @raise [Store::OtherShards] when the option `shards` is not that of a data folder: no call of its entities could run
         def start(event_loop)
+          stores.grep(Store).each { |store| check_shards(store) }
           active = collections.values.select { |collection| collection.timers || collection.clustered? }
-          event_loop.post { active.each { |collection| event_loop.spawn(Task.transient) { collection.start } } }
+          event_loop.post { active.each { |collection| event_loop.spawn(Task.service) { collection.start } } }
         end
 
         # Resets the collections in a fork, which owns none of its parent's entities.
@@ -85,6 +96,15 @@ module Elah
         end
 
         private
+
+        # Why a store cannot be read is told by the calls.
+        def check_shards(store)
+          store.check_shards(store.placement.shards)
+        rescue Store::OtherShards
+          raise
+        rescue Store::Error
+          nil
+        end
 
         def collections = @collections ||= {}
         def by_number = @by_number ||= {}

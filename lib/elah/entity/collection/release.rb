@@ -11,6 +11,17 @@ module Elah
         # @return [Boolean] whether one of these entities still runs a call although its shard is handed over
         def leaving?(identities) = @leaving.each_value.any? { |activation| activation.runner && identities.include?(activation.identity) }
 
+        # The process leaves its cluster: what calls have left in memory is sent before. Calls that still run wait until the database has their
+        # writes, and new ones are made at the next owner.
+        #
+        # @api private
+        # @return [Array<Activation>] the entities that were in memory
+        def leave
+          return [] unless @claims
+
+          let_go((0...@placement.shards).to_h { |shard| [shard, @placement.term_of(shard)] }).tap { @commits.submit }
+        end
+
         private
 
         # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has
@@ -22,13 +33,17 @@ module Elah
           return unless @claims
 
           current = terms.select { |shard, term| term == @placement.term_of(shard) }
-          @released.update(current)
-          leaving = @residents.of(current).each { |activation| @leaving[activation.key] = @residents.delete(activation) }
+          leaving = let_go(current)
           flush
           leaving.each(&:wait_until_idle)
           flush
           leaving.each(&:report_loss)
           @leaving.delete_if { |_, activation| current.key?(activation.shard) && activation.runner.nil? }
+        end
+
+        def let_go(terms)
+          @released.update(terms)
+          @residents.of(terms).each { |activation| @leaving[activation.key] = @residents.delete(activation) }
         end
 
         # While its shard is handed over, only those call an entity for whose end the hand-over waits.

@@ -9,6 +9,16 @@ module Elah
         # Interval of checks while a shard changes its owner.
         PAUSE_SECONDS = 0.005
 
+        # @param reply [Object] of a call, or an exception
+        # @return [Boolean] whether nothing of the call was stored, because its entity has another owner, or none that can be reached
+        def self.moved?(reply)
+          case reply
+          when Moved, Store::Fenced then true
+          when PeerUnavailable then !reply.may_have_run?
+          else false
+          end
+        end
+
         # @api private
         # @return [Route, nil] route to the entity's owner; nil when each call has to look for its owner
         def route(key)

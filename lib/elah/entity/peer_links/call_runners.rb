@@ -16,7 +16,7 @@ module Elah
         attr_accessor :call
 
         def initialize
-          super
+          super(is_service: true)
           @call = nil
         end
       end
@@ -98,7 +98,7 @@ module Elah
       # The message cannot be read, for example because this worker does not know the class of an object.
       def refuse(key, count, error)
         failure = Wire.dump(Failure.of(error))
-        @links.reply(key, count, count == 1 ? failure : Wire.dump(Array.new(count) { |index| [index, failure] }.flatten))
+        @links.reply(key, count, count == 1 ? failure : Wire.dump((0...count).flat_map { |index| [index, [failure]] }))
       end
 
       def new_member

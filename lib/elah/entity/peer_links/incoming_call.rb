@@ -50,17 +50,16 @@ module Elah
       #
       # @param index [Integer] of the message
       # @param value [Object] or a Failure
-      # @return [Boolean] true when there are replies to send
+      # @return [Boolean] true when it is the first one to send
       def reply(index, value)
-        bytes = written(value)
         @open -= 1
         if @count == 1
-          @links.reply(@key, 1, bytes)
+          @links.reply(@key, 1, written(value))
           return false
         end
-        (@replies ||= []) << index << bytes
+        (@replies ||= []) << index << kept(value)
         flush if @open.zero?
-        !@replies.nil?
+        @replies ? @replies.size == 2 : false
       end
 
       # Sends the replies that are ready.
@@ -76,6 +75,14 @@ module Elah
 
       private
 
+      # Most replies are written with the others. One that may change, or cannot be written, is written now, and comes in an Array.
+      def kept(value)
+        case value
+        when Integer, Float, Symbol, nil, true, false then value
+        else value.instance_of?(String) && value.bytesize < @reply_bytes_max ? value.dup : [written(value)]
+        end
+      end
+
       def written(value)
         bytes = Wire.dump(value)
         bytes.bytesize > @reply_bytes_max ? written(Failure.of(too_long(bytes))) : bytes
@@ -84,11 +91,13 @@ module Elah
       end
 
       def too_long_replies(bytes)
-        failure = Wire.dump(Failure.of(too_long(bytes)))
+        failure = [Wire.dump(Failure.of(too_long(bytes)))]
         @replies.each_slice(2).flat_map { |index, _| [index, failure] }
       end
 
-      def too_long(bytes) = TooLong.new("The reply has #{bytes.bytesize} bytes; at most #{@reply_bytes_max} are allowed.")
+      def too_long(bytes)
+        TooLong.new("The call has run, but its reply has #{bytes.bytesize} bytes: link_payload_bytes_max allows #{@reply_bytes_max}.")
+      end
     end
   end
 end

@@ -54,9 +54,13 @@ module Elah
       # @param seconds [Numeric, nil] nil: the fiber's remaining time
       # @return [#wait, #outcome, #cancel]
       # @raise [TypeError] when a message cannot be written
-      # @raise [Elah::PeerUnavailable, Elah::Overloaded, TooLong]
-      def scatter(deferred_calls, seconds)
-        messages = deferred_calls.map(&:message)
+      # @raise [Elah::Overloaded, TooLong]
+      def scatter(deferred_calls, seconds) = scatter_messages(deferred_calls.map(&:message), seconds)
+
+      # As {#scatter}.
+      #
+      # @param messages [Array<Object>]
+      def scatter_messages(messages, seconds)
         send_out(messages.size == 1 ? messages[0] : messages, messages.size, seconds)
       end
 
@@ -74,6 +78,8 @@ module Elah
         wait = @links.start(@address, payload, count, seconds)
         @limiter.admitted
         Scattered.new(@loop, @links, self, wait, count, now, seconds)
+      rescue PeerUnavailable => e
+        NotSent.new(:failed, e)
       end
 
       # No call outlives the fiber that makes it.

@@ -12,7 +12,7 @@ module Elah
         #
         # @param config [Elah::Config]
         # @return [Port, nil] nil without `cluster_listen`
-        # @raise [Elah::ListenError]
+        # @raise [Elah::ListenError, PortsInUse]
         def bind(config) = settings(config)&.then { |settings| bind_native(settings) }
 
         # Takes a port that nobody is told, to call other machines from a process that they do not call.

@@ -56,11 +56,11 @@ module Elah
       # @param index [Integer]
       # @return [Array] :returned, :failed or :late, and the reply or the error
       def outcome(index)
-        reply = reply_to(index)
-        return without_reply if reply.nil?
-
-        value = Wire.load(reply)
+        value = replies.fetch(index) { return without_reply }
+        value = Wire.load(value[0]) if value.is_a?(Array)
         value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.address)] : [:returned, value, nil]
+      rescue ArgumentError, TypeError => e # of a class that is not known here
+        [:failed, nil, e]
       end
 
       private
@@ -72,17 +72,22 @@ module Elah
         now = Concurrency.now
         case @fate
         when :replied then @peer.limiter.replied(now)
-        when :pending then now >= @sent_at + @seconds ? @peer.limiter.late(@sent_at, now) : @peer.limiter.ended
+        when :pending
+          return @peer.limiter.replied(now) if @collected.size > 2 # some replies are here: it is the others that are slow
+
+          now >= @sent_at + @seconds ? @peer.limiter.late(@sent_at, now) : @peer.limiter.ended
         else @peer.limiter.ended
         end
       end
 
-      # A single reply is the whole payload; of several, each has its index before it.
-      def reply_to(index)
-        return @collected[2] if @count == 1
-
-        @replies ||= @collected.drop(2).flat_map { |part| Wire.load(part) }.each_slice(2).to_h
-        @replies[index]
+      # A single reply is the whole payload; of several, each has its index before it. What was written before is in an Array.
+      #
+      # @return [Hash{Integer=>Object}]
+      def replies
+        @replies ||= begin
+          parts = @collected.drop(2)
+          @count == 1 ? parts.to_h { |part| [0, [part]] } : parts.flat_map { |part| Wire.load(part) }.each_slice(2).to_h
+        end
       end
 
       def without_reply
@@ -92,7 +97,11 @@ module Elah
         when :lost
           [:failed, nil, PeerUnavailable.new("#{worker} was lost before it replied: #{@collected[1]}.", may_have_run: true)]
         when :overloaded then [:failed, nil, Overloaded.new("#{worker} runs too many calls already.")]
-        else [:failed, nil, Overloaded.new("#{worker} has dropped the reply: too many are unread.")]
+        when :long_call
+          [:failed, nil, TooLong.new("#{worker} has not run the call, which is too long for it: its link_payload_bytes_max is lower.")]
+        when :long_reply
+          [:failed, nil, TooLong.new("#{worker} has run the call, but its reply is too long here: link_payload_bytes_max is lower.")]
+        else [:failed, nil, Overloaded.new("#{worker} has run the call, and dropped its reply: too many are unread.")]
         end
       end
 

@@ -87,7 +87,7 @@ module Elah
 
         @serves = true
         event_loop.post do
-          event_loop.spawn(Task.transient) { hand_over }
+          event_loop.spawn(Task.service) { hand_over }
         rescue Overloaded
           @serves = false
         end

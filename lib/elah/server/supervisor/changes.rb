@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "handover"
+require_relative "stopwatch"
 
 module Elah
   class Supervisor
@@ -53,9 +54,9 @@ module Elah
       # @param seconds [Numeric]
       # @return [Boolean] whether that was in time
       def wait(seconds)
-        give_up_at = Concurrency.now + seconds
+        waited = Stopwatch.new(Concurrency.now)
         until yield
-          return false if Concurrency.now > give_up_at
+          return false if waited.seconds(Concurrency.now) > seconds
 
           Fiber.yield
         end

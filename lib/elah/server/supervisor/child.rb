@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "control"
+require_relative "stopwatch"
 
 module Elah
   class Supervisor
@@ -24,8 +25,7 @@ module Elah
         @row = row
         @generation = generation
         @control = control
-        @started_at = @last_look = now
-        @silent_seconds = 0.0
+        @boot, @silence, @unserved = Array.new(3) { Stopwatch.new(now) }
         @releases = releases
       end
 
@@ -107,20 +107,19 @@ module Elah
 
       # @param now [Float]
       # @return [Float] seconds since it was started
-      def age(now) = now - @started_at
+      def boot_seconds(now) = @boot.seconds(now)
 
-      # How long its heartbeat has not changed *while the supervisor was running*: after a suspended machine no worker is late.
-      #
       # @param heartbeat [Integer]
       # @param now [Float]
-      # @param look_max [Float] the most that one check counts
-      # @return [Float] seconds
-      def silent_seconds(heartbeat, now, look_max)
-        seen = [now - @last_look, look_max].min
-        @last_look = now
-        @silent_seconds = heartbeat == @heartbeat ? @silent_seconds + seen : 0.0
-        @heartbeat = heartbeat
-        @silent_seconds
+      # @return [Float] seconds for which its heartbeat has not changed
+      def silent_seconds(heartbeat, now) = @silence.seconds(now, heartbeat)
+
+      # @param since [Integer] when requests began to wait and none was started; 0 when none waits
+      # @param now [Float]
+      # @return [Float] seconds since then
+      def unserved_seconds(since, now)
+        seconds = @unserved.seconds(now, since)
+        since.zero? ? 0.0 : seconds
       end
 
       # Sends a signal, if it still runs.

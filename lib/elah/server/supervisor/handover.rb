@@ -40,7 +40,7 @@ module Elah
         return give_back(slot, old, successor, shards) if successor.gone?
 
         take_over(slot, successor)
-        @table.replaced(slot.number, reason)
+        @table.replaced(slot.number, reason) unless old.gone? # its end was counted
         retire(old)
       end
 

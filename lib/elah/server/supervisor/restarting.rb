@@ -34,6 +34,7 @@ module Elah
         status = nil
         @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last }
         @trial = nil if status
+        @log.error("The trial process did not finish within #{@config.boot_seconds} s: killing it") unless status || @stopping
         end_trial
         Restart.passed?(status)
       end
@@ -60,7 +61,7 @@ module Elah
         @systemd.ready
       ensure
         @signals.trap_all
-        @restart.release_stop
+        @restart.release_signals
       end
 
       # The workers of the previous image serve until their successors, which have this image's code, take over.

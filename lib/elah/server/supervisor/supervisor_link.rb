@@ -9,6 +9,10 @@ module Elah
       # How often a stopping worker checks whether it has finished.
       LOOK_SECONDS = 0.02
 
+      # Interval of attempts while another worker prevents the boot.
+      RETRY_SECONDS = 0.05
+      private_constant :RETRY_SECONDS
+
       # @param control [Control] the worker's end
       # @param scoreboard [Elah::Scoreboard]
       # @param row [Integer]
@@ -25,6 +29,16 @@ module Elah
       # @return [Boolean] whether other workers accept from the same sockets
       def supervised? = true
 
+      # Waits for a moment, in a restart for a worker that drains. The supervisor ends one that needs longer than `boot_seconds`.
+      #
+      # @param error [Elah::ListenError] why the worker is not ready yet
+      # @return [Boolean] false when the supervisor stops the worker, or has exited
+      def try_again?(error)
+        @log.warn("#{error.message} This worker waits for one") unless @is_waiting
+        @is_waiting = true
+        @control.io.wait_readable(RETRY_SECONDS).nil?
+      end
+
       # Begins to write to the scoreboard and to follow the supervisor's instructions.
       #
       # @param event_loop [Elah::EventLoop]
@@ -40,14 +54,29 @@ module Elah
       #
       # @param _addresses [String] known to the supervisor
       def ready(_addresses)
-        @scoreboard.set_state(@row, :ready)
+        @scoreboard.set_state(@row, @state ||= :ready)
         @control.say("ready")
       end
 
-      # Records that the worker drains.
+      # Records that the worker drains. After a TERM, which the supervisor does not know of, it starts another one.
       #
       # @param _leaves_backlog [Boolean]
-      def draining(_leaves_backlog) = @scoreboard.set_state(@row, :draining)
+      def draining(_leaves_backlog) = @scoreboard.set_state(@row, @state = :draining)
+
+      # Serves calls of other workers, after its own requests, as long as there may be any. A worker that is replaced serves those that were sent
+      # before another one has taken its place. When all workers stop, it serves them until all have finished their requests.
+      #
+      # @param worker [Elah::Worker]
+      def finish(worker)
+        return unless @stops || peers.any?
+
+        sleep LOOK_SECONDS until @stops || (@is_replaced && peers.all?(&:quiet?))
+        worker.leave_clusters
+        return unless @stops
+
+        @control.say("drained")
+        sleep LOOK_SECONDS until @may_end
+      end
 
       private
 
@@ -59,7 +88,7 @@ module Elah
           when "drain" then leave
           when "stop" then stop
           when "abandon" then @worker.abandon
-          when "end" then @loop.linger(false)
+          when "end" then @may_end = true
           end
         end
         orphaned
@@ -70,43 +99,33 @@ module Elah
       def release(number, shards)
         @scoreboard.set_state(@row, :releasing)
         @placement.release(shards.split(",").map(&:to_i)) { |exception| @log.exception(exception, "A before_release block failed") }
-        @scoreboard.set_state(@row, :ready) if @scoreboard.state(@row) == :releasing
+        @scoreboard.set_state(@row, @state) if @scoreboard.state(@row) == :releasing
         @control.say("released", number)
       end
 
-      # Another worker has taken its place. It still serves calls that others sent before they noticed.
+      # Another worker has taken its place.
       def leave
+        @is_replaced = true
         @worker.drain(leaves_backlog: true)
-        return if Elah.autoload?(:Entity) || Entity::Peers.all.empty?
-
-        @loop.linger(true)
-        spawn do
-          sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.all.all?(&:quiet?)
-          @worker.leave_clusters
-          @loop.linger(false)
-        end
       end
 
-      # All workers stop: this one serves calls of the others until all have finished their requests.
+      # All workers stop.
       def stop
-        @loop.linger(true)
+        @stops = true
         @worker.drain
-        spawn do
-          sleep LOOK_SECONDS until @loop.served_all?
-          @worker.leave_clusters
-          @control.say("drained")
-        end
       end
 
       def orphaned
         @log.error("The supervisor has exited: this worker finishes its requests and exits")
-        @loop.linger(false)
+        @is_replaced = @may_end = true
         @worker.drain
       end
 
+      def peers = Elah.autoload?(:Entity) ? [] : Entity::Peers.all
+
       # The supervisor's instructions wait until the system has room for a fiber.
       def spawn(&block)
-        @loop.spawn(Task.transient, &block)
+        @loop.spawn(Task.service, &block)
       rescue Overloaded
         sleep LOOK_SECONDS
         retry

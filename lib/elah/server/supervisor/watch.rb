@@ -4,9 +4,6 @@ module Elah
   class Supervisor
     # Health checks of the workers by their cells on the scoreboard: a loop that stands still, requests that get no fiber, too much memory.
     class Watch
-      # The most that one check counts; after a longer time the supervisor itself was suspended.
-      LOOK_SECONDS_MAX = 0.5
-
       # @param scoreboard [Elah::Scoreboard]
       # @param config [Elah::Config]
       # @param log [Elah::Log]
@@ -25,11 +22,10 @@ module Elah
 
         return if boots?(child, now)
 
-        silent = child.silent_seconds(@scoreboard.row_value(child.row, :heartbeat_ms), now, LOOK_SECONDS_MAX)
+        silent = child.silent_seconds(@scoreboard.row_value(child.row, :heartbeat_ms), now)
         return kill(child, "has not run its loop for #{silent.round(1)} s") if silent > @config.hang_seconds
 
-        since = @scoreboard.row_value(child.row, :unserved_since_ms)
-        unserved = since.zero? ? 0 : (Scoreboard.now_ms - since) / 1000.0
+        unserved = child.unserved_seconds(@scoreboard.row_value(child.row, :unserved_since_ms), now)
         kill(child, "has started no request for #{unserved.round(1)} s while some were waiting") if unserved > @config.hang_seconds
       end
 
@@ -39,6 +35,10 @@ module Elah
         bound = @config.worker_bytes_max
         bound.positive? && bytes(child) > bound
       end
+
+      # @param child [Child]
+      # @return [Boolean] whether it drains, as after a TERM of its own
+      def drains?(child) = @scoreboard.state(child.row) == :draining
 
       # @param child [Child] one that is too large
       # @param now [Float]
@@ -61,7 +61,7 @@ module Elah
       def boots?(child, now)
         return false if child.ready?
 
-        kill(child, "has not booted within #{@config.boot_seconds} s", :boot_failures) if child.age(now) > @config.boot_seconds
+        kill(child, "has not booted within #{@config.boot_seconds} s", :boot_failures) if child.boot_seconds(now) > @config.boot_seconds
         true
       end
 

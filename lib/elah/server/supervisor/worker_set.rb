@@ -4,6 +4,7 @@ require_relative "child"
 require_relative "worker_slot"
 require_relative "supervisor_link"
 require_relative "../placement/supervised"
+require_relative "../process_limit"
 
 module Elah
   class Supervisor
@@ -45,6 +46,7 @@ module Elah
       def start(slot)
         @serve or raise Error, "The code failed to load in the last restart: restart again."
 
+        ProcessLimit.check
         @config.run_hooks(:before_fork)
         generation = @table.next_worker_generation
         row = @table.take_row(slot.number, generation)
@@ -86,6 +88,7 @@ module Elah
       def reap
         @children.dup.each do |child|
           status = ended(child.pid) or next
+          child.leave if @table.scoreboard.state(child.row) == :draining
           child.gone(status == true ? nil : status)
           @children.delete(child)
           @table.leave(child)

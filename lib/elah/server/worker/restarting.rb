@@ -14,7 +14,7 @@ module Elah
         return if @draining
         return @is_trial_due = true if @tries
 
-        @loop.spawn(Task.transient) do
+        @loop.spawn(Task.service) do
           @tries = @is_trial_due = true
           try_to_restart while @is_trial_due && !@draining
         ensure

@@ -68,6 +68,9 @@ module Elah
           @trouble
         end
 
+        # Another connection of this process found it full. {#check} finds out when there is room again.
+        def found_full = @trouble = FULL
+
         # @return [nil]
         def close = @sql.close
 

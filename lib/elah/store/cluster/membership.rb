@@ -43,11 +43,13 @@ module Elah
         end
 
         # Takes part from now on. A process of a server wants shards, a script with a loop only while no server does. A process whose loop has
-        # ended, or that has none, gives them to whoever wants some, since nobody can call it.
+        # ended, or that has none, gives them to whoever wants some, since nobody can call it. A thread beside a loop changes nothing of that.
         #
         # @param event_loop [Elah::EventLoop, nil] in which shards are handed over in order
         # @param peers [Entity::Peers, nil] who takes calls of others
         def join(event_loop, peers)
+          return unless @event_loop.nil? || @event_loop.equal?(event_loop)
+
           @introduced = nil unless peers.equal?(@peers)
           @peers = peers
           @native.join(peers&.address.to_s, role_in(event_loop))
@@ -71,6 +73,9 @@ module Elah
 
         # @return [String, nil] why the database accepts nothing at the moment
         def trouble = @native.trouble
+
+        # @return [Boolean] whether the database has had no room for a write since the last call
+        def full? = @native.take_was_full
 
         # @return [Array<String>] what has happened since the last call
         def notes

@@ -62,6 +62,8 @@ module Elah
               sweep
             rescue Store::Error
               nil # the next sweep tries again, and the log has it: Store.troubles
+            rescue StandardError => e
+              Log.current.exception(e, "The expired entries of #{@database.server} could not be removed; the next sweep tries again")
             end
           end
         end

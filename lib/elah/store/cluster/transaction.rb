@@ -24,6 +24,7 @@ module Elah
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
           @preloaded = {}
+          @beginning = Mutex.new
           @is_open = true
         end
 
@@ -45,8 +46,9 @@ module Elah
           from = own(from, Table, Counter)
           return count(from, key) if from.is_a?(Counter)
 
-          pending = @entries[from][key]
-          pending ? pending.value&.dup : read(from, key)
+          stored = read(from, key) unless @entries[from].key?(key)
+          pending = @entries[from][key] # another fiber may have written it meanwhile
+          pending ? pending.value&.dup : stored
         end
 
         # (see Elah::Store::Transaction#delete)
@@ -70,8 +72,7 @@ module Elah
         # @param object [Object] what must be a table or a counter of this store
         # @return [Table, Counter] the first that this transaction has used of that name
         def own(object, *classes)
-          raise Closed, "The transaction is over." unless @is_open
-
+          check_open
           case object
           when *classes then return @handles[object.class][object.name] ||= object if @store.same?(object.store)
           when Store::Table, Store::Counter then nil
@@ -80,10 +81,23 @@ module Elah
           raise Error, "#{object.name.inspect} belongs to another store than this transaction."
         end
 
-        def snapshot(&block)
-          @snapshot ||= @store.database.read { |sql| sql.begin(isolation: :repeatable_read, first: Schema::TAKE_TIME) }
-          @store.database.read { block.call(@snapshot) }
+        # The transaction may end while a fiber of its block waits here.
+        def snapshot
+          snapshot = @snapshot || @beginning.synchronize { @snapshot ||= begin_snapshot }
+          value = @store.database.read { yield snapshot }
+          check_open
+          value
         end
+
+        def begin_snapshot
+          begun = @store.database.read { |sql| sql.begin(isolation: :repeatable_read, first: Schema::TAKE_TIME) }
+          return begun if @is_open
+
+          begun.roll_back
+          check_open
+        end
+
+        def check_open = @is_open || raise(Closed, "The transaction is over.")
 
         def read(table, key)
           span = Span.only(key)
@@ -151,11 +165,13 @@ module Elah
         end
 
         def count(counter, key)
-          change = @changes[counter][key]
+          unless @changes[counter][key]&.is_reset
+            stored = snapshot { |sql| counter.count(sql, key) }
+            @reads.note_count(counter, key, stored)
+          end
+          change = @changes[counter][key] # another fiber may have changed it meanwhile
           return change.added || 0 if change&.is_reset
 
-          stored = snapshot { |sql| counter.count(sql, key) }
-          @reads.note_count(counter, key, stored)
           ((stored || 0) + (change&.added || 0)).clamp(Limits::INTEGERS.min, Limits::INTEGERS.max)
         end
 
@@ -198,8 +214,7 @@ module Elah
 
         # False if another write came in between.
         def commit
-          raise Closed, "The transaction is over." unless @is_open
-
+          check_open
           give_up
           commit = Commit.new(@reads, @entries, @changes)
           commit.empty? || @store.database.write { |sql| commit.run(sql) }

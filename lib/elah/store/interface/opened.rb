@@ -35,8 +35,9 @@ module Elah
           outcome = attempt(&block)
           return outcome.first if outcome
 
-          # Retries run one after another, so that they do not conflict again.
-          @losers ||= Mutex.new
+          # Retries run one after another, so that they do not conflict again. In a fork, the fiber of the parent that holds the lock never runs.
+          @losers = Mutex.new unless @losers_of == Process.pid
+          @losers_of = Process.pid
           return again(&block) if @losers.owned?
 
           @losers.synchronize { again(&block) }

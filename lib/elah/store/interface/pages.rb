@@ -10,23 +10,23 @@ module Elah
         # @overload each(batch: Store::Table::LIMIT, **conditions, &block)
         #   @param batch [Integer] number of entries read at once, from 1
         #   @param conditions [Hash{Symbol=>String, Boolean, nil}] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
-        #   @yieldparam key [String]
-        #   @yieldparam value [String]
+        #   @yieldparam entry [Array(String, String)] key and value
         #   @return [void]
         # @overload each(batch: Store::Table::LIMIT, **conditions)
         #   @param batch [Integer]
         #   @param conditions [Hash{Symbol=>String, Boolean, nil}]
         #   @return [Enumerator<Array(String, String)>]
-        def each(batch: Store::Table::LIMIT, **conditions)
-          return enum_for(:each, batch: batch, **conditions) unless block_given?
+        def each(batch: Store::Table::LIMIT, **conditions, &block)
+          return enum_for(:each, batch: batch, **conditions) unless block
 
           Store.limit(batch, name: "batch", least: 1)
-          loop do
-            entries = range(limit: batch, **conditions)
-            entries.each { |key, value| yield key, value }
-            break if entries.size < batch
+          raise ArgumentError, "each has no limit: take each.first(n), or a range." if conditions.key?(:limit)
 
-            conditions[:after] = entries.last.first
+          while true # `loop` would rescue the block's StopIteration
+            entries = range(limit: batch, **conditions)
+            conditions[:after] = entries.last&.first.dup # the block may change what it gets
+            entries.each(&block)
+            break if entries.size < batch
           end
         end
       end

@@ -106,6 +106,8 @@ module Parity
       end
     end
     post(:declared_given) { declared(params, include_missing: false) }
+    params { optional :first; optional :second }
+    post(:declared_options) { options = { include_missing: false }; declared(params, options) }
     params { requires :outer }
     namespace "spaces/:space" do
       params { requires :inner }

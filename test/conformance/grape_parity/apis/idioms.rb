@@ -30,6 +30,27 @@ module Parity
     end
   end
 
+  # Its own methods and variables have names that a framework could use.
+  class Loud < API_VALIDATOR
+    def initialize(*)
+      super
+      @names = nil
+    end
+
+    def validate_param!(name, params)
+      return if check(params[name])
+
+      raise API_EXCEPTIONS::Validation.new(params: [@scope.full_name(name)], message: fault)
+    end
+
+    private
+
+    def check(text) = !empty? && text == text.upcase
+    def fault = "is no #{names.join}"
+    def names = %w[shout]
+    def empty? = false
+  end
+
   # Judges the whole request.
   class AdminOnlyValidator < API_VALIDATOR
     def validate(request)
@@ -78,6 +99,8 @@ module Parity
     get(:paged) { params }
     params { requires :v, first_time: true }
     get(:first_time) { params }
+    params { requires :v, loud: true }
+    get(:loud) { params }
     params { requires :rows, type: Array do requires :n, first_time: true end }
     post(:first_times) { params }
     params { requires :n, integer_gt_zero: true }

@@ -50,6 +50,7 @@ module Parity
     end
     get(:invalid) { "x" }
     get(:fine) { "fine" }
+    get(:braceless) { error!(error: "no", detail: 1) }
     namespace :inner do
       rescue_from(Odd) { |e| error!("inner #{e.message}", 447) }
       get(:odd) { raise Odd, "one" }

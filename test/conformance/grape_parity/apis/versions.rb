@@ -49,4 +49,27 @@ module Parity
     version("v2", using: :accept_version_header) { get(:x) { { two: version } } }
     version("v3", using: :accept_version_header, strict: true, cascade: false) { get(:strict) { { three: version } } }
   end
+
+  # Versions whose patterns for a path differ.
+  class OtherPatterns < API_BASE
+    format :json
+    version "v1", using: :accept_version_header do
+      get(:formats) { { one: version } }
+      get("digits/:id", requirements: { id: /\d+/ }) { { one: params[:id] } }
+      get("any/:id") { { one: params[:id] } }
+      get("text/:id") { { one: params[:id] } }
+      get("optional(/:id)") { { one: params[:id] } }
+      get("names/:id") { { one: params } }
+    end
+    version "v2", using: :accept_version_header do
+      content_type :json, "application/json"
+      content_type :txt, "text/plain"
+      get(:formats) { { two: version } }
+      get("digits/:number") { { two: params[:number] } }
+      get("any/:id", requirements: { id: /\d+/ }) { { two: params[:id] } }
+      get("text/new") { { two: version } }
+      get("optional/:id") { { two: params[:id] } }
+      get("names/:number") { { two: params[:number] } }
+    end
+  end
 end

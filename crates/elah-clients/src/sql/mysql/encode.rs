@@ -47,7 +47,17 @@ fn value(param: &Param) -> Value {
     }
 }
 
-/// The server refuses a year that does not fit; it knows the years 0 to 9999.
+/// A year that the server knows: it would store the zero date for any other.
 fn year_of(year: i64) -> u16 {
-    u16::try_from(year).unwrap_or(u16::MAX)
+    u16::try_from(year).unwrap_or_default()
+}
+
+/// The first year among the parameters that the server does not know.
+pub(super) fn unknown_year(statement: &Statement) -> Option<i64> {
+    let years = statement.params.iter().filter_map(|param| match param {
+        Param::Date(date) => Some(date.year),
+        Param::Timestamp(moment) => Some(moment.civil().0),
+        _ => None,
+    });
+    years.into_iter().find(|year| !(0..=9999).contains(year))
 }

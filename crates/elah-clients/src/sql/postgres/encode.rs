@@ -1,6 +1,7 @@
 //! Parameters in PostgreSQL's input formats: bytes for `bytea`, text for everything else. So its own input functions decide what
 //! a value means for a column's type.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write;
 
@@ -11,14 +12,10 @@ use crate::sql::value::{Date, Param, Timestamp};
 
 impl ToSql for Param {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        match self {
-            Param::Null => return Ok(IsNull::Yes),
-            Param::Text(text) => out.extend_from_slice(text.as_bytes()),
-            Param::Bytes(bytes) => out.extend_from_slice(bytes),
-            other if is_json(ty) => out.extend_from_slice(json(other).as_bytes()),
-            Param::Array(elements) => out.extend_from_slice(array(elements).as_bytes()),
-            other => out.extend_from_slice(text(other).as_bytes()),
+        if matches!(self, Param::Null) {
+            return Ok(IsNull::Yes);
         }
+        out.extend_from_slice(&value(self, ty));
         Ok(IsNull::No)
     }
 
@@ -27,7 +24,11 @@ impl ToSql for Param {
     }
 
     fn encode_format(&self, ty: &Type) -> Format {
-        if is_bytea(ty) && matches!(self, Param::Text(_) | Param::Bytes(_)) { Format::Binary } else { Format::Text }
+        if is_bytea(ty) && matches!(self, Param::Text(_) | Param::Bytes(_) | Param::Json(_)) {
+            Format::Binary
+        } else {
+            Format::Text
+        }
     }
 
     fn to_sql_checked(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
@@ -51,6 +52,24 @@ fn base(ty: &Type) -> &Type {
     }
 }
 
+/// The type of an array's elements.
+fn element(ty: &Type) -> &Type {
+    match base(ty).kind() {
+        Kind::Array(element) => element,
+        _ => ty,
+    }
+}
+
+fn value<'p>(param: &'p Param, ty: &Type) -> Cow<'p, [u8]> {
+    match param {
+        Param::Text(text) => text.as_bytes().into(),
+        Param::Bytes(bytes) => bytes.into(),
+        other if is_json(ty) => json(other).into_bytes().into(),
+        Param::Array(elements) => array(elements, element(ty)).into(),
+        other => text(other).into_bytes().into(),
+    }
+}
+
 fn text(param: &Param) -> String {
     match param {
         Param::Null => "NULL".to_owned(),
@@ -60,13 +79,10 @@ fn text(param: &Param) -> String {
         Param::Float(number) if number.is_infinite() => if *number > 0.0 { "infinity" } else { "-infinity" }.to_owned(),
         Param::Float(number) => format!("{number:?}"),
         Param::Decimal(text) | Param::Text(text) | Param::Json(text) => text.clone(),
-        Param::Bytes(bytes) => bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }),
+        Param::Bytes(bytes) => hex(bytes),
         Param::Date(day) => date(*day),
         Param::Timestamp(moment) => timestamp(*moment),
-        Param::Array(elements) => array(elements),
+        Param::Array(_) => json(param),
     }
 }
 
@@ -81,17 +97,43 @@ fn timestamp(moment: Timestamp) -> String {
     format!("{shown:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{:06}+00{era}", moment.micros)
 }
 
-/// `{1,NULL,"a \"b\""}`
-fn array(elements: &[Param]) -> String {
-    let elements: Vec<_> = elements
-        .iter()
-        .map(|element| match element {
-            Param::Null => "NULL".to_owned(),
-            Param::Array(inner) => array(inner),
-            other => format!("\"{}\"", text(other).replace('\\', "\\\\").replace('"', "\\\"")),
-        })
-        .collect();
-    format!("{{{}}}", elements.join(","))
+/// `{"1",NULL,"a \"b\""}`: each element as if it were a parameter by itself, but bytes of `bytea`, which are written in text here.
+fn array(elements: &[Param], ty: &Type) -> Vec<u8> {
+    let mut out = b"{".to_vec();
+    for (at, element) in elements.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        match element {
+            Param::Null => out.extend_from_slice(b"NULL"),
+            Param::Array(inner) => out.extend(array(inner, ty)),
+            Param::Text(_) | Param::Bytes(_) | Param::Json(_) if is_bytea(ty) => {
+                quote(hex(&value(element, ty)).as_bytes(), &mut out)
+            }
+            other => quote(&value(other, ty), &mut out),
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+fn quote(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+    out.push(b'"');
+}
+
+/// The text form of `bytea`.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn json(param: &Param) -> String {
@@ -130,8 +172,8 @@ mod tests {
     fn arrays_quote_what_they_hold() {
         let inner = Param::Array(vec![Param::Int(1), Param::Null]);
         let param = [inner, Param::Text("a \"b\" \\ {c}".to_owned()), Param::Text("NULL".to_owned())];
-        assert_eq!(array(&param), r#"{{"1",NULL},"a \"b\" \\ {c}","NULL"}"#);
-        assert_eq!(array(&[]), "{}");
+        assert_eq!(array(&param, &Type::TEXT), br#"{{"1",NULL},"a \"b\" \\ {c}","NULL"}"#);
+        assert_eq!(array(&[], &Type::TEXT), b"{}");
     }
 
     #[test]

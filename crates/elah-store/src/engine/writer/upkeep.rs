@@ -37,8 +37,8 @@ impl Writer<'_> {
     }
 
     fn sweep_some(&mut self) -> Result<usize, Error> {
-        self.engine.queue.check()?;
         let engine = self.engine;
+        engine.queue.check().and_then(|()| engine.place.check())?;
         let swept = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms()).and_then(|mut session| {
             let swept = session.sweep(SWEEP_MAX)?;
             session.commit().map(|()| swept)

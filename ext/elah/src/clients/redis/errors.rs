@@ -17,14 +17,12 @@ pub(crate) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
     Error::new(class(ruby, name), error.to_string())
 }
 
-/// The Ruby exception for an error reply.
+/// The Ruby exception for an error reply: an instance, as it may be one among other replies.
 pub(super) fn refused(ruby: &Ruby, server: &str, name: Name, refusal: &Refusal) -> Error {
     let message = format!("Redis at {server} refused {name}: {}.", refusal.text);
-    if refusal.is_of_the_moment() {
-        return Error::new(class(ruby, "Unavailable"), message);
-    }
-    match class(ruby, "Redis::Error").new_instance((message, refusal.code.as_str())) {
-        Ok(exception) => exception.into(),
-        Err(failure) => failure,
-    }
+    let exception = match refusal.is_of_the_moment() {
+        true => class(ruby, "Unavailable").new_instance((message,)),
+        false => class(ruby, "Redis::Error").new_instance((message, refusal.code.as_str())),
+    };
+    exception.map_or_else(|failure| failure, Error::from)
 }

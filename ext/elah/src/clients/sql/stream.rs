@@ -29,7 +29,10 @@ impl RubyStream {
         }
         let stream = rows.stream.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let stream = stream.ok_or_else(|| over(ruby))?;
+        let reading = Arc::clone(&stream);
         match rows.home.wait_for(ruby, async move { stream.next().await })? {
+            // The end of the transaction has cut them off.
+            None if !reading.is_whole() => Err(over(ruby)),
             None => Ok(None),
             Some(Ok(batch)) => values::shaped(ruby, &batch, Shape::Hashes).map(Some),
             Some(Err(error)) => Err(raised(ruby, &error)),

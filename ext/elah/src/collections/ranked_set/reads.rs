@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use elah_ranked_set::Style;
+use elah_ranked_set::{RankedSet, Rows, Style};
 use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, TryConvert, Value, method};
 
 use super::errors::raised;
+use super::structs::Taken;
 use super::words::STYLES;
 use super::{RubyRankedSet, scores, string, structs, with_name};
 use crate::ruby::receiver::Receiver;
@@ -57,9 +58,10 @@ impl RubyRankedSet {
     fn row(ruby: &Ruby, set: Receiver<Self>, member: RString, style: Value) -> Result<Value, Error> {
         let style = STYLES.read(ruby, style)?;
         let name = super::to_bytes(member);
-        match set.set.borrow().row_of(&name, style) {
+        let row = set.set.borrow().row_of(&name, style).map(|row| (structs::name(ruby, row.name), row.rank, row.scores));
+        match row {
             None => Ok(ruby.qnil().as_value()),
-            Some(row) => structs::row(ruby, &set.order, &row),
+            Some((name, rank, scores)) => structs::row(ruby, &set.order, name?, rank, &scores),
         }
     }
 
@@ -69,15 +71,26 @@ impl RubyRankedSet {
 
     fn rows_at(&self, ruby: &Ruby, positions: Range<usize>, style: Value) -> Result<RArray, Error> {
         let style = STYLES.read(ruby, style)?;
-        structs::rows(ruby, &self.order, self.set.borrow().rows(positions, style))
+        Ok(self.read_rows(ruby, |set| Some(set.rows(positions, style)))?.unwrap_or_else(|| ruby.ary_new()))
+    }
+
+    /// Decimals are made by a method of Ruby, during which other threads may change the set: it is not borrowed then.
+    fn read_rows<R>(&self, ruby: &Ruby, read: R) -> Result<Option<RArray>, Error>
+    where
+        R: for<'s> FnOnce(&'s RankedSet) -> Option<Rows<'s>>,
+    {
+        let set = self.set.borrow();
+        let Some(rows) = read(&set) else { return Ok(None) };
+        let taken = Taken::new(ruby, &self.order, rows)?;
+        drop(set);
+        taken.rows(ruby, &self.order).map(Some)
     }
 
     fn around(ruby: &Ruby, set: Receiver<Self>, member: RString, distance: usize, style: Value) -> Result<Value, Error> {
-        let (style, inner) = (STYLES.read(ruby, style)?, set.set.borrow());
-        match with_name(member, |name| inner.rows_around(name, distance, style)) {
-            None => Ok(ruby.qnil().as_value()),
-            Some(rows) => structs::rows(ruby, &set.order, rows).map(|rows| rows.as_value()),
-        }
+        let style = STYLES.read(ruby, style)?;
+        let name = super::to_bytes(member);
+        let rows = set.read_rows(ruby, |set| set.rows_around(&name, distance, style))?;
+        Ok(rows.map_or(ruby.qnil().as_value(), |rows| rows.as_value()))
     }
 
     fn cursor(ruby: &Ruby, set: Receiver<Self>, member: RString) -> Value {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use elah_ranked_set::{Order, Rank, Row, Rows, Standing, Submission};
+use elah_ranked_set::{Order, Rank, Rows, Scores, Standing, Submission};
 use magnus::encoding::EncodingCapable;
 use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
@@ -60,17 +60,42 @@ pub(super) fn member(ruby: &Ruby, member: RString) -> Result<Value, Error> {
     }
 }
 
-pub(super) fn row(ruby: &Ruby, order: &Order, row: &Row<'_>) -> Result<Value, Error> {
-    let values = [name(ruby, row.name)?, rank(ruby, row.rank), scores::written(ruby, order, &row.scores)?];
+pub(super) fn row(ruby: &Ruby, order: &Order, name: Value, place: Rank, scores: &Scores) -> Result<Value, Error> {
+    let values = [name, rank(ruby, place), scores::written(ruby, order, scores)?];
     filled_struct(ruby, structs(ruby)?.row, values)
 }
 
-pub(super) fn rows(ruby: &Ruby, order: &Order, rows: Rows<'_>) -> Result<RArray, Error> {
-    let array = ruby.ary_new_capa(rows.len());
-    for entry in rows {
-        array.push(row(ruby, order, &entry)?)?;
+/// Rows that have been read, and no longer borrow the set.
+pub(super) struct Taken {
+    /// The rows, or their names when their scores are to follow.
+    array: RArray,
+    standings: Vec<(Rank, Scores)>,
+}
+
+impl Taken {
+    /// Makes the rows of an order of whole numbers, which needs no methods of Ruby.
+    pub(super) fn new(ruby: &Ruby, order: &Order, rows: Rows<'_>) -> Result<Self, Error> {
+        let is_whole = order.components().iter().all(|component| component.decimals == 0);
+        let mut taken = Taken { array: ruby.ary_new_capa(rows.len()), standings: Vec::new() };
+        for entry in rows {
+            let name = name(ruby, entry.name)?;
+            if is_whole {
+                taken.array.push(row(ruby, order, name, entry.rank, &entry.scores)?)?;
+            } else {
+                taken.array.push(name)?;
+                taken.standings.push((entry.rank, entry.scores));
+            }
+        }
+        Ok(taken)
     }
-    Ok(array)
+
+    pub(super) fn rows(self, ruby: &Ruby, order: &Order) -> Result<RArray, Error> {
+        for (at, (place, scores)) in self.standings.into_iter().enumerate() {
+            let name = self.array.entry(at as isize)?;
+            self.array.store(at as isize, row(ruby, order, name, place, &scores)?)?;
+        }
+        Ok(self.array)
+    }
 }
 
 pub(super) fn submission(ruby: &Ruby, order: &Order, member: Value, done: &Submission) -> Result<Value, Error> {

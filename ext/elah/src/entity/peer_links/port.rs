@@ -1,5 +1,6 @@
 //! `Elah::PeerLinks::Port`: a port for calls of other machines, taken before links are opened with it.
 
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +25,10 @@ impl RubyPort {
     fn bind(ruby: &Ruby, settings: RHash) -> Result<RubyPort, Error> {
         let settings = read(ruby, settings)?;
         let place = format!("{}, ports {}-{}", settings.host, settings.ports.start(), settings.ports.end());
-        let port = Port::bind(settings).map_err(|cause| not_listening(ruby, &place, &cause))?;
+        let port = Port::bind(settings).map_err(|cause| match cause.kind() {
+            ErrorKind::AddrInUse => refused(ruby, "PeerLinks::PortsInUse", &place, &cause),
+            _ => not_listening(ruby, &place, &cause),
+        })?;
         Ok(RubyPort { address: port.address(), port: Mutex::new(Some(port)) })
     }
 
@@ -46,8 +50,12 @@ impl RubyPort {
 }
 
 pub(crate) fn not_listening(ruby: &Ruby, place: &str, cause: &std::io::Error) -> Error {
+    refused(ruby, "ListenError", place, cause)
+}
+
+fn refused(ruby: &Ruby, class: &str, place: &str, cause: &std::io::Error) -> Error {
     let message = format!("Calls of other workers cannot be accepted on {place}: {cause}.");
-    Error::new(errors::class(ruby, "ListenError"), message)
+    Error::new(errors::class(ruby, class), message)
 }
 
 fn read(ruby: &Ruby, settings: RHash) -> Result<TcpSettings, Error> {

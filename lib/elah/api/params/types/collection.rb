@@ -2,7 +2,7 @@
 
 # The coercion of lists whose elements have one type: Array[Integer], Set[String].
 module Elah
-  class API
+  module Framework
     module Types
       # Lists and sets of one type.
       module Collection

@@ -2,7 +2,7 @@
 
 # Types of the app (a class with `parse`, `coerce_with:`) and choices between types.
 module Elah
-  class API
+  module Framework
     module Types
       # Coercers made of the app's own code. What it raises means that the value is invalid.
       module Custom

@@ -2,7 +2,7 @@
 
 # The coercion of single values to Ruby's own types. nil stays nil, and an empty string is nil for all but String.
 module Elah
-  class API
+  module Framework
     module Types
       # One coercer per built-in class. Lenient ones read text; strict ones only check.
       module Primitive

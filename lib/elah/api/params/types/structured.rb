@@ -3,7 +3,7 @@
 # Types whose values have their own shape: JSON documents and uploaded files.
 
 module Elah
-  class API
+  module Framework
     module Types
       # Parsers for `type: JSON`, `type: Array[JSON]` and `type: File`.
       module Structured

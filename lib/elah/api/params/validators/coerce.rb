@@ -2,7 +2,7 @@
 
 # The rule about types: it replaces the parameter by its value in the declared type.
 module Elah
-  class API
+  module Framework
     module Validators
       # `type:` and `types:`.
       class CoerceValidator < Validator
@@ -12,7 +12,7 @@ module Elah
           @coercer, @kept = option.values_at(:coercer, :kept)
         end
 
-        def fault(name, values)
+        def _fault(name, values)
           return :coerce unless values.is_a?(Hash)
 
           given = values[name]
@@ -35,13 +35,13 @@ module Elah
           Types::INVALID
         end
 
-        def fault_code(_message) = Messages.code(:coerce)
+        def _fault_code(_message) = Messages.code(:coerce)
 
         # A message of the type takes precedence over the declared one.
-        def fault_error(full_names, message)
+        def _fault_error(full_names, message)
           return super if message == :coerce
 
-          Exceptions::Validation.new(params: full_names, message: message, code: fault_code(message))
+          Exceptions::Validation.new(params: full_names, message: message, code: _fault_code(message))
         end
       end
     end

@@ -2,11 +2,11 @@
 
 # The rules about the content of a parameter: regexp and same_as.
 module Elah
-  class API
+  module Framework
     module Validators
       # `regexp:` holds for the text of the value, or of each value of a list.
       class RegexpValidator < Validator
-        def fault(name, values)
+        def _fault(name, values)
           return unless values.is_a?(Hash) && values.key?(name)
 
           list = values[name].is_a?(Array) ? values[name] : [values[name]]
@@ -18,7 +18,7 @@ module Elah
 
       # `same_as:` another parameter of the same scope.
       class SameAsValidator < Validator
-        def fault(name, values)
+        def _fault(name, values)
           return if !values.is_a?(Hash) || values[name] == values[option_value.to_s]
 
           Messages.text(:same_as, parameter: option_value)
@@ -26,7 +26,7 @@ module Elah
 
         private
 
-        def fault_code(_message) = Messages.code(:same_as)
+        def _fault_code(_message) = Messages.code(:same_as)
       end
     end
   end

@@ -2,22 +2,22 @@
 
 # The default values of parameters that are missing or null.
 module Elah
-  class API
+  module Framework
     module Validators
       # `default:`, a value or a Proc that makes one.
       class DefaultValidator < Validator
-        def check(params, _errors, _endpoint = nil)
-          return fill(params) if @at_root
+        def _check(params, _errors, _endpoint = nil)
+          return fill(params) if @_is_at_root
 
           @scope.each(params) { |values, _indices| fill(values) if values.is_a?(Hash) }
         end
 
-        def idle_without_names? = @at_root && !@option.is_a?(Proc)
+        def _idle_without_names? = @_is_at_root && !@option.is_a?(Proc)
 
         private
 
         def fill(values)
-          @names.each { |name| values[name] = default if values[name].nil? }
+          @_names.each { |name| values[name] = default if values[name].nil? }
         end
 
         def default = @option.is_a?(Proc) ? @option.call : copy(@option)
@@ -35,8 +35,8 @@ module Elah
 
       # `as:` renames in `declared`; nothing to check.
       class AsValidator < Validator
-        def check(_params, _errors, _endpoint = nil) = nil
-        def idle_without_names? = true
+        def _check(_params, _errors, _endpoint = nil) = nil
+        def _idle_without_names? = true
       end
     end
   end

@@ -2,19 +2,19 @@
 
 # The rules about several parameters at once.
 module Elah
-  class API
+  module Framework
     module Validators
       # A rule about which of its parameters are present.
       class GroupValidator < Validator
-        def check(params, errors, _endpoint = nil)
+        def _check(params, errors, _endpoint = nil)
           @scope.each(params) do |values, indices|
             break if errors.size >= FAULTS_MAX
 
-            given = values.is_a?(Hash) ? @names.select { |name| values.key?(name) } : []
+            given = values.is_a?(Hash) ? @_names.select { |name| values.key?(name) } : []
             concerned, message = verdict(given)
             next unless message
 
-            errors << fault_error(concerned.map { |name| @scope.full_name(name, indices) }, message)
+            errors << _fault_error(concerned.map { |name| @scope.full_name(name, indices) }, message)
           end
         end
       end
@@ -29,18 +29,18 @@ module Elah
         def verdict(given)
           return if given.size == 1
 
-          given.empty? ? [names, :exactly_one] : [given, :mutual_exclusion]
+          given.empty? ? [_names, :exactly_one] : [given, :mutual_exclusion]
         end
       end
 
       # `at_least_one_of :a, :b`.
       class AtLeastOneOfValidator < GroupValidator
-        def verdict(given) = given.empty? ? [names, :at_least_one] : nil
+        def verdict(given) = given.empty? ? [_names, :at_least_one] : nil
       end
 
       # `all_or_none_of :a, :b`.
       class AllOrNoneOfValidator < GroupValidator
-        def verdict(given) = given.empty? || given.size == names.size ? nil : [names, :all_or_none]
+        def verdict(given) = given.empty? || given.size == _names.size ? nil : [_names, :all_or_none]
       end
     end
   end

@@ -2,7 +2,7 @@
 
 # The rule about the length of a text or list.
 module Elah
-  class API
+  module Framework
     module Validators
       # `length: { min: 1, max: 5 }` or `length: { is: 3 }`, with `message:`. Bounds are characters, elements or keys.
       class LengthValidator < Validator
@@ -18,7 +18,7 @@ module Elah
           @rule = rule
         end
 
-        def fault(name, values)
+        def _fault(name, values)
           return unless values.is_a?(Hash)
 
           value = values[name]
@@ -43,7 +43,7 @@ module Elah
           @option[:min] ? :length_min : :length_max
         end
 
-        def fault_code(_message) = Messages.code(:length)
+        def _fault_code(_message) = Messages.code(:length)
       end
     end
   end

@@ -2,22 +2,22 @@
 
 # The rules about the presence of a parameter: presence and allow_blank.
 module Elah
-  class API
+  module Framework
     module Validators
       # `requires`: the parameter is there, be it nil.
       class PresenceValidator < Validator
-        def fault(name, values)
+        def _fault(name, values)
           :presence unless values.respond_to?(:key?) && values.key?(name)
         end
 
         private
 
-        def reported_as_missing?(_name, _values) = false
+        def _reported_as_missing?(_name, _values) = false
       end
 
       # `allow_blank: false`: the parameter is not blank. false is not blank.
       class AllowBlankValidator < Validator
-        def fault(name, values)
+        def _fault(name, values)
           return if option_value || !values.is_a?(Hash)
 
           value = values[name]

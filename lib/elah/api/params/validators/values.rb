@@ -2,7 +2,7 @@
 
 # The rules about the values that a parameter may have.
 module Elah
-  class API
+  module Framework
     module Validators
       # `values:` an Array, a Range, a Proc that returns one (arity 0), or a Proc that checks a value.
       class ValuesValidator < Validator
@@ -11,7 +11,7 @@ module Elah
           @values, @excepts, @judge = option.is_a?(Hash) ? option.values_at(:value, :except, :proc) : [option, nil, nil]
         end
 
-        def fault(name, values)
+        def _fault(name, values)
           return unless values.is_a?(Hash)
 
           value = values[name]
@@ -44,19 +44,19 @@ module Elah
         end
 
         def resolved(values) = values.is_a?(Proc) && values.arity.zero? ? values.call : values
-        def except_fault = option_field(:except_message) ? @option[:except_message] : :except_values
+        def except_fault = _option_field(:except_message) ? @option[:except_message] : :except_values
 
         # `except_message:` wins over `message:`.
-        def fault_error(full_names, message)
+        def _fault_error(full_names, message)
           return super if message.is_a?(Symbol)
 
-          Exceptions::Validation.new(params: full_names, message: message, code: fault_code(:except_values))
+          Exceptions::Validation.new(params: full_names, message: message, code: _fault_code(:except_values))
         end
       end
 
       # `except_values:` an Array, a Range or a Proc that returns one.
       class ExceptValuesValidator < Validator
-        def fault(name, values)
+        def _fault(name, values)
           return unless values.is_a?(Hash) && values.key?(name)
 
           excepts = option_value

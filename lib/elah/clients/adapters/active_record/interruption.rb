@@ -82,7 +82,7 @@ module Elah
           def raw = @raw_connection || @connection
         end
 
-        BY_DRIVER = { "PostgreSQL" => PostgreSQL, "Mysql2" => MySQL }.freeze
+        BY_DRIVER = { "PostgreSQL" => PostgreSQL, "PostGIS" => PostgreSQL, "Mysql2" => MySQL }.freeze
 
         # A driver's class is loaded with its first connection, which may be later than the app.
         #

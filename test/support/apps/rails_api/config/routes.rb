@@ -19,6 +19,7 @@ Rails.application.routes.draw do
   get "/widgets/async" => "widgets#async"
 
   get "/live" => "live#events"
+  get "/live/file" => "live#file"
   get "/live/running" => "shop#live"
   get "/turbo" => "shop#turbo"
 

@@ -8,7 +8,7 @@ class LiveController < ActionController::API
 
   def events
     response.headers["Content-Type"] = "text/event-stream"
-    response.headers["Last-Modified"] = Time.now.httpdate # without it Rack::ETag would wait for the end
+    response.headers["Last-Modified"] = Time.now.httpdate unless params[:etag] # else Rack::ETag waits for the end
     stream = ActionController::Live::SSE.new(response.stream, event: "tick")
     RUNNING.increment
     sleep params.fetch(:before, 0).to_f
@@ -20,6 +20,8 @@ class LiveController < ActionController::API
     stream&.close
     RUNNING.decrement
   end
+
+  def file = send_file(__FILE__)
 
   private
 
