@@ -12,7 +12,8 @@ module Elah
     # not with the number of minutes in the ledger.
     class Account
       ATTEMPTS_MAX = 10
-      private_constant :ATTEMPTS_MAX
+      UNSETTLED = [0, 0].freeze # progress of a journal of which nothing is settled
+      private_constant :ATTEMPTS_MAX, :UNSETTLED
 
       # Rows of streams and minutes that are listed at most: the newest.
       ROWS_MAX = 20_000
@@ -63,18 +64,25 @@ module Elah
         counted = []
         damaged = 0
         Journals.names(folder).each do |name|
-          progress = view.progress.fetch(name, [0, 0])
-          path = File.join(folder, name)
-          rows, files = Journal.scan(path, progress, true)
-          # A journal that was closed empty has no files.
-          rows, files = Journal.scan(path, progress, false) if rows.nil? && ledger.progress(name) == progress
+          progress = view.progress.fetch(name, UNSETTLED)
+          rows, files = scan(File.join(folder, name), progress) { ledger.progress(name) }
           break if rows.nil?
 
           counted.concat(rows)
           damaged += files
         end && [counted, damaged]
       end
-      private_class_method :count
+
+      # A journal that was closed empty has no files, and one without progress names none: of such a one nothing is missed if its progress is the same
+      # afterwards.
+      def self.scan(path, progress)
+        found = Journal.scan(path, progress, true)
+        return found if found && progress != UNSETTLED
+
+        found ||= Journal.scan(path, progress, false)
+        found if yield == progress
+      end
+      private_class_method :count, :scan
 
       # @param view [Ledger::View]
       # @param counted [Array<Array(String, Integer, Integer, Integer)>] stream, minute, queued events, and accepted ones that the ledger has not

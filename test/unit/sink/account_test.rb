@@ -138,6 +138,21 @@ class SinkAccountTest < SinkCase
     assert_empty forks
   end
 
+  # Its event was in neither: the ledger had been read before it was delivered, the journal afterwards.
+  def test_a_journal_that_is_delivered_to_its_end_during_a_report_is_counted
+    left = sink(deliver: false) << "x"
+    left.close
+    events = sink(deliver: false)
+    journals = File.join(events.folder, "journal-*/*.log")
+    deliver = [lambda {
+      sink { nil } << "y"
+      wait_until("both are delivered") { Dir.glob(journals).one? }
+    }]
+    ledger = events.ledger
+    ledger.define_singleton_method(:view) { |&block| super() { |view| deliver.pop&.call.then { block.call(view) } } }
+    assert_equal [2, 2, 0, 0], account(events)
+  end
+
   # It had a row of its own, without what else the minute had.
   def test_a_queued_event_of_a_minute_that_is_not_listed_has_no_row
     events = sink { raise Elah::Unavailable, "gone" }
