@@ -10,11 +10,12 @@ module Elah
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # @param task [Elah::Task]
-    # @return [Float, nil] remaining seconds, at least 0; nil when there is no limit
+    # @return [Float, nil] remaining seconds, at least 0; nil when there is no limit. That of a request changes, as it has none once its response has
+    #   begun
     # @api private
     def self.seconds_left_to(task)
       own = task.deadline && [task.deadline - now, 0.0].max
-      left = task.request&.seconds_left or return own
+      left = task.bounding_request&.seconds_left or return own
       own && own < left ? own : left
     end
 
@@ -115,8 +116,9 @@ module Elah
       event_loop = current_loop
       return Timeout.timeout([seconds, 1e-9].max, DeadlineExceeded, late(seconds), &block) unless event_loop # 0 is no limit to it
 
-      event_loop.current_task.due_by(Concurrency.now + seconds) do
-        event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, DeadlineExceeded, &block)
+      task = event_loop.current_task
+      task.due_by(Concurrency.now + seconds) do
+        event_loop.limit(seconds, -> { task.overdue { DeadlineExceeded.new(late(seconds)) } }, DeadlineExceeded, &block)
       end
     end
 

@@ -32,6 +32,11 @@ class APIStreamsTest < Minitest::Test
       get(:short_events) { sse { |events| events.push("only") } }
       get(:silent_events) { sse { |_events| sleep } }
       get(:silent_broadcast) { broadcast SILENCE }
+      get(:fed) do
+        lefts = Queue.new
+        Elah.async { 2.times { lefts << Elah.deadline.inspect && BEATS.pop } } # it begins before the response
+        stream { |out| 2.times { out << lefts.pop << "\n" } }
+      end
       get(:spawned) { Elah.async { "a word" }.value }
       get(:rows) { stream { |out| out << "the connection is " << @connection } }
       get(:empty) { stream { |_out| nil } }
@@ -52,6 +57,19 @@ class APIStreamsTest < Minitest::Test
   def each_server(**options)
     ElahServer.start(NATIVE, **options) { |server| yield server }
     ElahServer.start(BEHIND_RACK, extension: ".ru", **options) { |server| yield server }
+  end
+
+  # It kept that of the beginning, and could soon call no entity of another worker any more.
+  def test_a_fiber_of_a_stream_has_no_deadline_either
+    each_server do |server|
+      server.connect do |client|
+        client.write("GET /fed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").read_head
+        server.request("POST", "/beats")
+        first, second = client.read_to_end.scan(/nil|\d+\.\d+/)
+        assert_in_delta 60, Float(first), 50
+        assert_equal "nil", second
+      end
+    end
   end
 
   def test_a_streamed_object_is_closed

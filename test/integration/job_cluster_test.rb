@@ -21,6 +21,9 @@ class JobClusterTest < Minitest::Test
           note("begin")
           sleep 0.01 while File.exist?(File.join(ENV["SHARED"], "gate"))
           note("end")
+        rescue Elah::Cancelled
+          note("cancelled")
+          raise
         end
       end
     end
@@ -76,6 +79,21 @@ class JobClusterTest < Minitest::Test
       wait_for_run(servers, besides: killed)
       open_gate
       refute_includes runs, ["end", killed]
+    end
+  end
+
+  # It ran on beside that of the new owner, for as long as it liked.
+  def test_a_run_is_cancelled_in_a_server_that_stood_still_for_too_long
+    with_two do |_, servers|
+      stopped = wait_for_run(servers)
+      servers[stopped].last.signal(:STOP)
+      FileUtils.rm_f(File.join(@folder, "lock")) # which the stopped one holds
+      wait_for_run(servers, besides: stopped)
+      servers[stopped].last.signal(:CONT)
+      servers[stopped].last.wait_for(/goes on as another one/)
+      wait_until("the first run has ended") { runs.include?(["cancelled", stopped]) }
+      open_gate
+      refute_includes runs, ["end", stopped]
     end
   end
 

@@ -77,7 +77,7 @@ class RackBodyEndTest < Minitest::Test
   end
 
   def test_callables_wait_for_the_client
-    %w[finished_late finished_array].each do |form|
+    %w[finished_late finished_array finished_call].each do |form|
       server.connect do |client|
         before = finished(form)
         client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").read_head
@@ -89,7 +89,7 @@ class RackBodyEndTest < Minitest::Test
   end
 
   def test_callables_learn_that_the_client_has_gone
-    %w[finished_late finished_array].each do |form|
+    %w[finished_late finished_array finished_call].each do |form|
       before = finished(form).size
       server.connect { |client| client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n").read_head }
       wait_until { finished(form)[before] == "Elah::ClientGone" }

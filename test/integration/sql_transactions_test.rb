@@ -308,6 +308,30 @@ module SQLTransactions
     GC.enable
   end
 
+  # Nobody took it out once the other fiber was done: the connection stayed in the transaction, with its locks, until
+  # the GC came.
+  def test_a_transaction_whose_rollback_is_cancelled_while_another_fiber_uses_it_is_over
+    sql = client
+    GC.disable
+    Elah.run do
+      other = nil
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.05) do
+          sql.transaction do |tx|
+            tx.execute("INSERT INTO things (name) VALUES ('a')")
+            other = Elah.async { tx.query(sleep_sql(0.3)) }
+            raise IOError
+          end
+        end
+      end
+      other.wait
+    end
+    wait_until("no connection is in use") { sql.status[:in_use].zero? }
+    assert_empty @admin.rows("SELECT name FROM things")
+  ensure
+    GC.enable
+  end
+
   def test_isolation_is_what_was_asked_for
     sql = client
     sql.transaction(isolation: :repeatable_read) do |tx|

@@ -24,6 +24,25 @@ class SupervisorShardsTest < Minitest::Test
     end
   end
 
+  # It was told to hand shards over, and ended with a TypeError when it was ready: again at each change.
+  def test_the_number_of_workers_changes_while_one_boots
+    Dir.mktmpdir do |folder|
+      gate = File.join(folder, "gate")
+      config = "before_worker_boot { warn('a worker boots') && sleep(0.01) while File.exist?(#{gate.inspect}) }"
+      supervised_with_config(config, APP) do |server|
+        FileUtils.touch(gate)
+        Process.kill(:KILL, workers(server).first[:pid])
+        server.wait_for(/a worker boots/)
+        server.signal(:TTOU)
+        server.wait_for(/The number of workers is 1/)
+        FileUtils.rm(gate)
+        wait_for_workers(server, 1)
+        assert_equal "hello", server.get("/").body
+        refute_match(/TypeError|Failure \d/, server.log)
+      end
+    end
+  end
+
   def test_what_a_worker_hands_over_is_handed_over_before_others_own_it
     app = <<~RUBY
       class Api < Elah::API

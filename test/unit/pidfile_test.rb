@@ -172,6 +172,16 @@ class PidfileTest < Minitest::Test
     assert_equal %w[broken null pipe], Dir.children(@folder).sort
   end
 
+  # The start waited for ever, without a word, as under `flock -n elah.pid elah serve --pidfile elah.pid`.
+  def test_one_that_another_process_has_locked_is_named
+    File.write(@path, "")
+    File.open(@path) do |file|
+      file.flock(File::LOCK_EX)
+      error = assert_raises(Elah::Pidfile::NotWritable) { hold }
+      assert_equal "The pid file #{@path} is locked by another process.", error.message
+    end
+  end
+
   def test_no_path_writes_nothing
     assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
     assert_empty Dir.children(@folder)

@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod control;
 mod error;
+mod held;
 mod idle;
 mod lease;
 mod mysql;

@@ -12,6 +12,7 @@ mod copy;
 mod error;
 mod id;
 mod log;
+mod place;
 mod record;
 mod recovery;
 mod salvage;
@@ -57,6 +58,9 @@ pub struct Options {
     /// The ID of the machine's boot. Bytes that a segment of an earlier boot lacks may never have reached the disk.
     pub boot: u64,
 }
+
+/// Its owner keeps it locked.
+const LOCK_FILE: &str = "lock";
 
 /// A place between two records: the number of a segment and an offset in it. Later places compare greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -355,7 +359,7 @@ impl Drop for SinkLog {
 }
 
 fn lock(dir: &Path) -> Result<Option<File>, Error> {
-    let path = dir.join("lock");
+    let path = dir.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
     let file = file.map_err(|error| Error::cannot_open(dir, error))?;
     match file.try_lock() {

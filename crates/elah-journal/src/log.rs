@@ -9,6 +9,7 @@ use std::sync::Arc;
 use memmap2::MmapMut;
 
 use super::id::{Id, Ids};
+use super::place::Place;
 use super::record::{self, Kind};
 use super::recovery::{self, Damage, Expected};
 use super::segment::{Files, HEADER_BYTES, Segment};
@@ -22,6 +23,7 @@ pub(super) struct Log {
     dir: PathBuf,
     /// Locked while the journal is open.
     lock: Option<File>,
+    place: Arc<Place>,
     /// The folder itself, open for the same time, so that a sync never fails for lack of a descriptor.
     folder: Option<Arc<File>>,
     pub(super) options: Options,
@@ -72,6 +74,7 @@ pub(super) struct Unsynced {
     pub(super) up_to: Position,
     pub(super) segments: Vec<Arc<Segment>>,
     pub(super) folder: Option<Arc<File>>,
+    pub(super) place: Arc<Place>,
 }
 
 /// A part of a segment that can be read without the log.
@@ -86,6 +89,7 @@ impl Log {
         let opened = |error| Error::cannot_open(dir, error);
         let mut log = Log {
             dir: dir.to_owned(),
+            place: Arc::new(Place::of(dir, &lock).map_err(opened)?),
             lock: Some(lock),
             folder: Some(Arc::new(File::open(dir).map_err(opened)?)),
             options,
@@ -390,7 +394,7 @@ impl Log {
         let active = self.active.iter().map(|active| &active.segment);
         let segments = self.unsynced.iter().chain(active).map(Arc::clone).collect();
         let folder = self.folder.clone().filter(|_| std::mem::take(&mut self.has_new_name));
-        Unsynced { up_to: self.end, segments, folder }
+        Unsynced { up_to: self.end, segments, folder, place: Arc::clone(&self.place) }
     }
 
     /// The waiters that a sync has settled. After a failed sync nothing is appended any more.

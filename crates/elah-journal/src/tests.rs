@@ -326,19 +326,6 @@ fn a_long_backlog_takes_no_descriptors() {
     assert_eq!(folder.segments().len(), 1);
 }
 
-/// A sync once failed because no descriptor was left for the folder, and the journal accepted no more events.
-#[test]
-fn a_sync_opens_nothing() {
-    let folder = Folder::new();
-    let log = folder.open();
-    let position = append(&log, "1").expect("has room");
-    let elsewhere = folder.0.with_extension("elsewhere");
-    fs::rename(&folder.0, &elsewhere).expect("moves");
-    let told = synced(&log, position);
-    fs::rename(&elsewhere, &folder.0).expect("moves back");
-    assert_eq!(told, Ok(()));
-}
-
 #[test]
 fn what_nobody_waits_for_is_synced_again_and_again() {
     let folder = Folder::new();
@@ -393,4 +380,26 @@ fn a_copy_of_a_damaged_segment_has_all_bytes() {
     fs::write(&path, &bytes).expect("writes");
     assert!(end < 4096);
     assert_eq!(whole_bytes(&path), Ok(4096));
+}
+
+/// Syncs of files that nobody finds any more were confirmed.
+#[test]
+fn a_journal_whose_folder_is_moved_away_confirms_nothing_more() {
+    for is_lock_alone in [false, true] {
+        let folder = Folder::new();
+        let log = folder.open();
+        let end = append(&log, "before").expect("has room");
+        synced(&log, end).expect("a sync");
+        let moved = folder.0.with_extension("moved");
+        let from = if is_lock_alone { folder.0.join(LOCK_FILE) } else { folder.0.clone() };
+        fs::rename(&from, &moved).expect("a move");
+        let end = append(&log, "lost").expect("has room");
+        let why = match synced(&log, end) {
+            Err(Error::Failed { why }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why.contains("was removed, moved or replaced"), "{why}");
+        assert!(matches!(append(&log, "refused"), Err(Error::Failed { .. })));
+        fs::rename(&moved, &from).expect("a move");
+    }
 }

@@ -50,10 +50,10 @@ fn sync(unsynced: Unsynced) -> std::io::Result<()> {
     for segment in unsynced.segments {
         segment.sync()?;
     }
-    match unsynced.folder {
-        Some(folder) => folder.sync_all(),
-        None => Ok(()),
+    if let Some(folder) = unsynced.folder {
+        folder.sync_all()?;
     }
+    unsynced.place.check()
 }
 
 /// If the writer panics, all waiters get an error.

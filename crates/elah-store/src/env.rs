@@ -20,6 +20,7 @@ pub(super) type Snapshot = heed::RoTxn<'static, WithoutTls>;
 pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
 
 pub(super) const DATA_FILE: &str = "data.mdb";
+pub(super) const LOCK_FILE: &str = "lock.mdb";
 /// Pages that are looked at when a store is opened: all of a small one, some milliseconds' worth of a large one.
 const PAGES_CHECKED: u64 = 1024;
 /// LMDB's lock file: 64 bytes for each reader and as much as that for its header, rounded up.
@@ -138,7 +139,7 @@ pub(super) fn compact(dir: &Path) -> Result<(u64, u64), Error> {
     env.prepare_for_closing().wait();
     let after = copied.inspect_err(|_| drop(fs::remove_file(&draft)))?;
     // What the lock file says of the last commit holds for the former file only.
-    fs::remove_file(dir.join("lock.mdb"))
+    fs::remove_file(dir.join(LOCK_FILE))
         .and_then(|()| fs::rename(&draft, &path))
         .and_then(|()| sync_names(dir))
         .map_err(cannot)?;
@@ -278,11 +279,11 @@ fn file_bytes_max() -> u64 {
 /// LMDB makes its lock file sparse and maps it, so the first touch of a page on a full disk would kill the process.
 /// A file of full length that lies on the disk already prevents that. It appears whole or not at all.
 fn allocate_lock_file(dir: &Path) -> io::Result<()> {
-    let path = dir.join("lock.mdb");
+    let path = dir.join(LOCK_FILE);
     if path.exists() {
         return Ok(());
     }
-    let draft = dir.join(format!("lock.mdb.{}", std::process::id()));
+    let draft = dir.join(format!("{LOCK_FILE}.{}", std::process::id()));
     let mut file = File::create(&draft)?;
     // Root may be the first who opens a store of another user.
     if let Ok(data) = fs::metadata(dir.join(DATA_FILE)) {

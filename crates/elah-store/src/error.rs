@@ -74,8 +74,9 @@ impl fmt::Display for Error {
                 write!(f, "The disk failed: {why}. The store accepts no writes until it is closed and opened again.")
             }
             Error::Replaced => f.write_str(
-                "The folder of the store was removed or replaced: its data.mdb is not the file that this process has opened. The store \
-                 accepts no writes until that file is back in its place, or every process has closed the store, which can then be opened again.",
+                "The folder of the store was removed or replaced: its data.mdb or lock.mdb is not the file that this process has opened. The \
+                 store accepts no writes until that file is back in its place, or every process has closed the store, which can then be opened \
+                 again.",
             ),
             Error::Overloaded { waiting, bytes } => {
                 write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")

@@ -30,7 +30,7 @@ module Elah
       if parent
         parent.adopt(self)
         task.parent = parent
-        task.deadline = [task.deadline, Concurrency.due_of(parent)].compact.min
+        task.deadline = [task.deadline, parent.deadline].compact.min
       end
       event_loop.spawn(task) { run(&block) }
     rescue Overloaded
@@ -118,7 +118,7 @@ module Elah
       return if done? || @cancellation
 
       @cancellation = exception
-      @loop.cancel(@task, exception)
+      @task.overdue { @loop.cancel(@task, exception) }
     end
 
     def run
@@ -150,7 +150,14 @@ module Elah
       return report if @parent.nil?
       return @parent.release(self) if @failure.nil? || @noticed || @cancellation || @waiters.any?
 
-      @loop.after(NOTICE_SECONDS) { leave_parent }
+      @loop.after(NOTICE_SECONDS) { notice }
+    end
+
+    # In a fiber, because hooks that get the report may wait.
+    def notice
+      @loop.spawn(Task.transient) { leave_parent }
+    rescue Overloaded
+      nil # it is reported when the parent ends
     end
 
     def leave_parent

@@ -38,6 +38,7 @@ module Elah
       @loop.spawn(root) do
         value = yield
       rescue Exception => e # -- it is raised again
+        @loop.end_fork(e)
         failure = e
         @loop.after(Async::AGAIN_SECONDS) { warn("Elah.run waits for fibers that rescue their cancellation. Its block failed: #{e.full_message}") }
         @loop.cancel_all(EventLoop::Cancellation.of_all("The block of Elah.run failed: #{e.class}."))

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "event_loop/cancellation"
+require_relative "task/children"
 
 module Elah
   # A unit of work in the loop: a request in its handler, or a fiber that the app spawned. Its lists are created on demand, because most requests
   # never wait.
   class Task
+    include Children
+
     # An exception kept until the task waits: the number of shields that it passes, and the request that it is meant for.
     Postponed = Struct.new(:exception, :shields, :request)
     private_constant :Postponed
@@ -57,9 +60,6 @@ module Elah
 
     # @return [Boolean] whether it ends with its loop, which has cancelled it for that
     attr_accessor :ending
-
-    # Whether the fibers that it started may outlive it.
-    attr_writer :keeps_children
 
     # @return [Array<Proc>, nil] blocks for {#finish}; nil when there are none. Read after each request, so it is not a Ruby method.
     attr_reader :endings
@@ -117,21 +117,26 @@ module Elah
     # @return [Boolean] whether it, or the task that started it, ends after the fibers of the app
     def service? = root.service
 
-    # @return [Boolean] whether fibers that it has started run
-    def children? = !@children.nil? && !@children.empty?
-
     # @param exception [Exception, #exception] what they would defer
     # @return [Integer] number of shields and masks around the running code
     def shields(exception) = @masks.nil? || @masks.empty? ? @shields : @shields + deferring_masks(EventLoop::Cancellation.kind(exception))
 
-    # Counts one more shield during the block.
+    # Counts one more shield during the block. It has no deadline but those that begin in it.
     def shielded
       unit = enter_block
+      previous = @deadline
+      @deadline = nil
       @shields += 1
       yield
     ensure
-      @shields -= 1 if @unit == unit
+      if @unit == unit
+        @shields -= 1
+        @deadline = previous
+      end
     end
+
+    # @return [Elah::Request, nil] the one whose deadline ends the task: its own, or that of the task that started it, unless a shield is in between
+    def bounding_request = @shields.positive? ? nil : @request || @parent&.bounding_request
 
     # Has the deadline during the block, unless it has an earlier one.
     #
@@ -143,6 +148,14 @@ module Elah
       yield
     ensure
       @deadline = previous if @unit == unit
+    end
+
+    # Has no deadline any more, because that has passed: what `ensure` blocks call may take its time.
+    #
+    # @return [Object] the block's value
+    def overdue
+      @deadline = nil
+      yield
     end
 
     # Applies a mask of Thread.handle_interrupt during the block.
@@ -181,19 +194,6 @@ module Elah
 
     # @return [Task] the first of those that started one another: that of the request, if a request did
     def root = @parent ? @parent.root : self
-
-    # Adds a fiber that ends with this task.
-    #
-    # @param child [Elah::Async]
-    def adopt(child)
-      at_end { end_children } unless @children
-      (@children ||= {}.compare_by_identity)[child] = true
-    end
-
-    # Removes a child that has ended.
-    #
-    # @param child [Elah::Async]
-    def release(child) = @children&.delete(child)
 
     # Keeps an exception for the next wait of the task, within its current request, unless it is kept already.
     #
@@ -288,12 +288,6 @@ module Elah
         end
       end
       @endings = nil
-    end
-
-    def end_children
-      children = @children.keys
-      @children = nil
-      children.each { |child| child.parent_ended(@keeps_children) }
     end
   end
 end

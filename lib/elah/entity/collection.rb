@@ -272,6 +272,7 @@ module Elah
       #
       # @return [Elah::Task]
       def enter
+        refuse_during_load
         owner = EventLoop.serving_thread || @thread
         if owner&.alive? && !owner.equal?(Thread.current)
           raise OutsideLoop, "Another thread of this process calls the entities #{@name}: in a server, call them outside Elah.offload and threads."

@@ -22,6 +22,9 @@ module Elah
       FORGET_SECONDS = 86_400
       # Pause between two attempts to reach the owner, at the start of a worker.
       RETRY_SECONDS = 0.5
+      # How often a run looks whether this process still owns the job: a process that stood still, or was cut off, may have lost it.
+      LOOK_SECONDS = 1
+      private_constant :LOOK_SECONDS
 
       # A worker's part in a job.
       class Participation
@@ -89,23 +92,28 @@ module Elah
           Participation.new(blocks, id)
         end
 
-        # Runs a job until it ends, or this worker hands it over.
+        # Runs a job until it ends, or this worker hands it over or has lost it.
         #
         # @api private
         def run(job, placement, shard, block)
           event_loop = Elah.current_loop
           task = Task.transient
           @running[job] = [placement, shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
+          term = placement.term_of(shard)
+          watch = Elah.watch(LOOK_SECONDS) { leave(job) unless placement.term_of(shard) == term }
           async.value
         rescue Cancelled
           raise Moved, "The job #{job.key} has begun, and another worker owns it now." unless @running.key?(job)
 
           raise
         ensure
+          watch&.cancel
           @running.delete(job)
         end
 
         private
+
+        def leave(job) = @running.delete(job)&.last&.cancel
 
         def name?(name)
           name.is_a?(String) && (name.ascii_only? || (name.encoding == Encoding::UTF_8 && name.valid_encoding?)) &&
@@ -119,7 +127,7 @@ module Elah
           @followed[placement] = true
           placement.before_release do |terms|
             leaving = @running.select { |_, (other, shard)| other.equal?(placement) && terms.key?(shard) }
-            leaving.each_key { |job| @running.delete(job).last.cancel }
+            leaving.each_key { |job| leave(job) }
           end
         end
 

@@ -13,6 +13,7 @@ module Elah
         @is_durable = collection.durable?
         @settled = @commits.settled
         @calls = calls
+        @loop = Elah.current_loop
         @begun = 0
         @replies = Array.new(calls.size, NONE)
         @states = []
@@ -81,9 +82,9 @@ module Elah
         note(index, activation) if e.is_a?(Refusal)
       end
 
-      # The cancellation of the task is not the outcome of one call.
+      # The cancellation of the task is not the outcome of one call, nor is what ends a fork that the entity's method has made.
       def note_failure(index, error)
-        raise error if @collection.cancels?(error)
+        raise error if @collection.cancels?(error) || !Elah.current_loop.equal?(@loop) || (@loop.nil? && error.is_a?(SystemExit))
 
         @is_failed = true
         @replies[index] = error

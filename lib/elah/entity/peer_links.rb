@@ -27,6 +27,18 @@ module Elah
     # Other processes listen on all ports of `cluster_listen`.
     class PortsInUse < ListenError; end
 
+    # A worker did not reply in time. Its address is for the log alone.
+    class Late < DeadlineExceeded
+      # @return [String]
+      def detail = "Another worker did not reply in time."
+    end
+
+    # A worker runs too many calls, or has too many replies that nobody has read. Its address is for the log alone.
+    class Busy < Overloaded
+      # @return [String]
+      def detail = "Another worker has too much to do: try again later."
+    end
+
     # A message or a reply is longer than `link_payload_bytes_max`.
     class TooLong < Error; end
 

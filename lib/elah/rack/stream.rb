@@ -43,9 +43,7 @@ module Elah
 
       # Ends the response; suspends the fiber until the connection has accepted all of it.
       def close_write
-        return if closed?
-
-        @is_partial = !@output.finish
+        finish unless closed?
         nil
       end
 
@@ -56,9 +54,9 @@ module Elah
       # @return [Boolean] false when the client disconnected before it had all
       # @api private
       def wait_for_end
-        @is_partial = !@output.wait_for_end unless closed?
+        closed? ? @finishing&.pop : @is_partial = !@output.wait_for_end
         @output.close
-        !@is_partial
+        @is_partial == false
       rescue ClientGone
         @is_partial = true
         raise
@@ -66,6 +64,16 @@ module Elah
 
       # @return [Boolean]
       def closed? = @output.closed?
+
+      private
+
+      # The fiber of the request may wait for the end of this.
+      def finish
+        @finishing = Thread::Queue.new
+        @is_partial = !@output.finish
+      ensure
+        @finishing.close
+      end
     end
   end
 end

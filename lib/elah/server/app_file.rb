@@ -14,17 +14,23 @@ module Elah
     private_constant :OWN_FOLDER
 
     class << self
+      # @return [Boolean] whether an app is being loaded, here
+      def loading? = @is_loading || false
+
       # @param path [String, nil] nil for the first of {DEFAULTS} in the working directory
       # @return [#call] an Elah::API class or a Rack app
       # @raise [Elah::AppFileError] when there is no such file, or it runs no app
       # @raise [Exception] an exception of the file itself
       def load(path = nil)
         path = find(path)
+        @is_loading = true
         case File.extname(path)
         when ".rb" then with_own_lines { load_ruby(path) }
         when ".ru" then with_own_lines { load_rackup(path) }
         else raise AppFileError, "The name of an app file must end in .rb or .ru, not #{path}."
         end
+      ensure
+        @is_loading = false
       end
 
       # @param path [String, nil] as for {load}

@@ -12,6 +12,10 @@ module Elah
     # The file cannot be written.
     class NotWritable < Error; end
 
+    # How long the file may be locked: a server that starts at the same time needs milliseconds.
+    LOCK_SECONDS = 5
+    private_constant :LOCK_SECONDS
+
     class << self
       # @param path [String, nil] nil and a device, such as /dev/null, write no file
       # @param earlier [String, nil] the file of the image that this process executed before, which is deleted
@@ -77,12 +81,21 @@ module Elah
     def delete_stale
       refuse_special
       File.open(@path) do |stale|
-        stale.flock(File::LOCK_EX)
+        lock(stale)
         refuse_held
         File.delete(@path) if File.identical?(stale, @path)
       end
     rescue Errno::ENOENT
       nil # another server has deleted it
+    end
+
+    def lock(file)
+      give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + LOCK_SECONDS
+      until file.flock(File::LOCK_EX | File::LOCK_NB)
+        raise NotWritable, "The pid file #{@path} is locked by another process." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+
+        sleep(0.01)
+      end
     end
 
     # The file appears with its content, so of two servers that start together one fails.

@@ -17,6 +17,7 @@ module Elah
         @backoff = backoff
         @pause = pause
         @lock = @process_id = nil
+        @adopted = []
       end
 
       # @param ledger [Ledger]
@@ -40,6 +41,13 @@ module Elah
       # @return [Journals]
       def journals(ledger, clock) = Journals.new(@sink.folder, ledger, @bounds, clock) { |damages| @sink.damaged(damages) }
 
+      # Closes the journals of dead processes. They are adopted again later.
+      #
+      # @return [void]
+      def close_adopted
+        @adopted.pop.close until @adopted.empty?
+      end
+
       private
 
       def delivery(journal, name, ledger)
@@ -61,8 +69,15 @@ module Elah
       def adopt_all(journals, ledger, own, own_name)
         names = telling(own) { Journals.names(@sink.folder) - [own_name] } || []
         names.each do |name|
-          telling(own) { journals.left?(name) && journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
+          telling(own) { journals.left?(name) && journals.adopt(name) { |journal| deliver_adopted(journal, name, ledger) } }
         end
+      end
+
+      def deliver_adopted(journal, name, ledger)
+        @adopted << journal
+        delivery(journal, name, ledger).run_to_the_end
+      ensure
+        @adopted.delete(journal)
       end
 
       # A report to the loop would end the boot of a worker.

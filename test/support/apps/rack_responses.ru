@@ -211,6 +211,11 @@ FORMS = {
     env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_late"] << error.class.name }
     [200, TEXT, Counted.new("finished_late", "a") { |part| 100.times { part.call("z" * 100_000) } }]
   },
+  # Another fiber ends it.
+  "finished_call" => lambda { |env|
+    env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_call"] << error.class.name }
+    [200, TEXT, ->(out) { out.write("a") && Fiber.schedule { out.write("z" * 10_000_000) && out.close } }]
+  },
   "finished_array" => lambda { |env|
     env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_array"] << error.class.name }
     [200, TEXT, ["z" * 10_000_000]]

@@ -8,6 +8,22 @@ require "tmpdir"
 class ForksTest < Minitest::Test
   LIB = File.expand_path("../../../lib", __dir__)
 
+  # A method of an entity forks, and ends the child with `exit`.
+  EXITING = <<~'RUBY'
+    class Account < Elah::Entity
+      def job = (child = fork) ? Process.wait2(child).last.exitstatus : exit(3)
+      def mail = puts("mail")
+    end
+    accounts = Account.in(Elah::Store.open(ARGV[0], bytes_max: 1024**2))
+    calls = { "call" => -> { [accounts["1"].job] }, "call_many" => -> { accounts.call_many([["1", :job], ["2", :mail]]) },
+              "gather" => lambda {
+                Elah.gather { |g| [["1", :job], ["2", :mail]].each { |key, name| g.call(key, accounts[key].deferred.public_send(name)) } }
+                    .map(&:value)
+              } }
+    $stdout.sync = true
+    ARGV[1] == "loop" ? Elah.run { p calls.fetch(ARGV[2]).call } : p(calls.fetch(ARGV[2]).call)
+  RUBY
+
   SCRIPT = <<~'RUBY'
     class Account < Elah::Entity
       def balance = 3
@@ -25,6 +41,18 @@ class ForksTest < Minitest::Test
       output, status = Open3.capture2e(RbConfig.ruby, "-I#{LIB}", "-relah", "-e", SCRIPT, dir)
       assert_equal "3\nchild\n0\n", output
       assert_predicate status, :success?
+    end
+  end
+
+  # The exit was the outcome of the call, and the child went on as its parent. At the end of `Elah.run` it had status 1.
+  def test_a_fork_in_a_method_of_an_entity_ends_there
+    mail = { "call" => "", "call_many" => "mail\n", "gather" => "mail\n" }
+    %w[loop none].product(mail.keys).each do |where, way|
+      Dir.mktmpdir("elah-forks") do |dir|
+        output, status = Open3.capture2e(RbConfig.ruby, "-I#{LIB}", "-relah", "-e", EXITING, dir, where, way)
+        results = way == "call" ? "[3]" : "[3, nil]"
+        assert_equal ["#{mail[way]}#{results}\n", 0], [output, status.exitstatus], "#{way}, #{where}"
+      end
     end
   end
 end

@@ -5,6 +5,26 @@ require "support/entity_case"
 
 # Who gets the turn of an entity when many call it.
 class EntityTurnsTest < EntityCase
+  class Starter < Elah::Entity
+    def begin = (@began = Elah.async { sleep && state.put("late", "1") }) && nil
+    def fails = Elah.async { raise "in the method" } && sleep(0)
+    def ended? = @began.done?
+  end
+
+  # They ended with the request that called: they changed the entity beside its next calls, in its own worker only.
+  def test_the_fibers_that_a_method_has_started_end_with_its_call
+    starters = Starter.in(@store)
+    Elah.run do
+      own = Elah.async { sleep }
+      starters["1"].begin
+      sleep(0)
+      assert_predicate starters["1"], :ended?
+      refute_predicate own, :done?, "of the caller"
+      assert_match(/in the method/, capture_io { starters["1"].fails }.last)
+      own.cancel
+    end
+  end
+
   # Who calls again while the turn is on its way to the next in line found that one waiting for the entity that it had
   # just been given, and followed it in a circle for ever.
   def test_who_calls_again_at_once_waits_behind_the_next_in_line

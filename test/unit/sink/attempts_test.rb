@@ -125,6 +125,28 @@ class SinkAttemptsTest < SinkCase
     assert_equal 1, most
   end
 
+  # Nobody could take it over as long as the child lived.
+  def test_a_fork_during_the_delivery_of_an_adopted_journal_keeps_it_from_nobody
+    left = sink(deliver: false)
+    left << "left"
+    begun, gate = Array.new(2) { Queue.new }
+    events = sink { |batch| (begun << batch.first.bytes) && gate.pop }
+    events << "own"
+    assert_equal "own", begun.pop
+    left.close
+    gate << true
+    assert_equal "left", begun.pop
+    input, output = IO.pipe
+    child = fork { output.close || input.read }
+    open_files = Dir.children("/proc/#{child}/fd").map { |number| File.readlink("/proc/#{child}/fd/#{number}") }
+    assert_empty open_files.grep(%r{/journal-\d+/})
+    refute_empty open_files
+  ensure
+    2.times { gate << true }
+    output.close
+    Process.wait(child)
+  end
+
   # The lock of a delivery that ran during the fork belonged to a fiber that never runs in the child.
   def test_a_fork_during_a_delivery_delivers_its_own_events
     begun, gate = Array.new(2) { Queue.new }

@@ -318,6 +318,16 @@ class SinkDeliveryTest < SinkCase
     assert_equal [1, 1, 0, 0], account(events)
   end
 
+  # The sync of the folder failed, and the journal accepted no more events.
+  def test_a_sync_needs_no_free_descriptor
+    descriptors = Process.getrlimit(:NOFILE)
+    events = sink(deliver: false) << "first" # in a new segment
+    Process.setrlimit(:NOFILE, 3, descriptors.last)
+    assert_equal :disk, events.push("second", durability: :disk).durability
+  ensure
+    Process.setrlimit(:NOFILE, *descriptors)
+  end
+
   # It ended, which closed the journal, and what was in it waited for the next event.
   def test_a_delivery_that_finds_no_free_descriptor_goes_on_when_there_is_one
     descriptors = Process.getrlimit(:NOFILE)

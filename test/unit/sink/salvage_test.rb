@@ -249,6 +249,22 @@ class SinkSalvageTest < SinkCase
     events.check_ready
   end
 
+  # A child that was forked meanwhile had the lock as long as it lived, and the next replay or salvage waited for it.
+  def test_a_fork_during_a_salvage_does_not_keep_its_lock
+    events = sink { nil }
+    input, output = IO.pipe
+    child = nil
+    events.define_singleton_method(:salvage_all) do
+      child = fork { output.close && input.read && exit!(0) }
+      super()
+    end
+    events.salvage
+    File.open(events.folder) { |folder| assert folder.flock(File::LOCK_EX | File::LOCK_NB), "the lock is free" }
+  ensure
+    output.close
+    Process.wait(child)
+  end
+
   private
 
   def command(*arguments)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::connection::Connection;
@@ -16,9 +16,6 @@ use super::outlet::Outlet;
 use super::rows::Rows;
 use super::settings::Settings;
 use super::statement::Statement;
-
-/// The lease of a transaction; `None` when it is over.
-pub(super) type Held = OwnedMutexGuard<Option<Lease>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -8,7 +8,8 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 
 use super::error::Error;
-use super::lease::{Held, Lease};
+use super::held::Held;
+use super::lease::Lease;
 use super::outlet::{Batch, Outlet};
 use super::rows::Rows;
 use super::statement::Statement;
@@ -37,7 +38,7 @@ impl RowStream {
         let is_whole = Arc::<AtomicBool>::default();
         let whole = Arc::clone(&is_whole);
         let task = tokio::spawn(async move {
-            if let Some(lease) = held.as_mut() {
+            if let Some(lease) = held.lease() {
                 pump(lease, &statement, outlet, &whole).await;
             }
         });

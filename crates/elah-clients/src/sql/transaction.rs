@@ -2,14 +2,13 @@
 //! connection is closed, and the server rolls back.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 
 use super::error::Error;
+use super::held::{Held, Shared};
 use super::idle::locked;
-use super::lease::{Held, Lease};
+use super::lease::Lease;
 use super::rows::Rows;
 use super::settings::{Engine, Settings};
 use super::statement::Statement;
@@ -36,9 +35,8 @@ impl Isolation {
 
 /// Several tasks may call its methods; they wait for each other.
 pub struct Transaction {
-    lease: Arc<Mutex<Option<Lease>>>,
+    lease: Arc<Shared>,
     server: Arc<str>,
-    is_abandoned: AtomicBool,
     /// The task that reads, or has read, the rows of the last stream.
     reading: std::sync::Mutex<Option<AbortHandle>>,
 }
@@ -67,13 +65,12 @@ impl Transaction {
         lease.note_transaction(true);
         begun?;
         let server = Arc::clone(&settings.server);
-        let (lease, is_abandoned) = (Arc::new(Mutex::new(Some(lease))), AtomicBool::new(false));
-        Ok(Transaction { lease, server, is_abandoned, reading: std::sync::Mutex::default() })
+        Ok(Transaction { lease: Shared::new(lease), server, reading: std::sync::Mutex::default() })
     }
 
     pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
         Box::pin(async move {
-            let mut held = self.hold().await;
+            let mut held = self.lease.hold().await;
             self.open(&mut held)?.run(&Statement::new(sql, params)).await
         })
     }
@@ -81,7 +78,7 @@ impl Transaction {
     /// Other calls wait until the stream has been read or closed.
     pub fn stream(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<RowStream, Error>> {
         Box::pin(async move {
-            let mut held = self.hold().await;
+            let mut held = self.lease.hold().await;
             let drain = self.open(&mut held)?.query_bound();
             let stream = RowStream::of_transaction(held, Statement::new(sql, params), drain);
             *locked(&self.reading) = Some(stream.reading.clone());
@@ -97,7 +94,7 @@ impl Transaction {
                 SavepointAction::Release => "RELEASE SAVEPOINT",
                 SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
             };
-            let mut held = self.hold().await;
+            let mut held = self.lease.hold().await;
             self.open(&mut held)?.command_inside(&format!("{words} elah_{number}")).await
         })
     }
@@ -106,7 +103,7 @@ impl Transaction {
     /// with success, although it rolls back.
     pub fn commit(&self) -> Work<'_, Result<(), Error>> {
         Box::pin(async move {
-            let mut held = self.hold().await;
+            let mut held = self.lease.hold().await;
             self.open(&mut held)?;
             // Taken out, so that a cancelled caller leaves nothing behind.
             let Some(lease) = held.take() else { return Ok(()) };
@@ -127,7 +124,7 @@ impl Transaction {
             if let Some(reading) = locked(&self.reading).take() {
                 reading.abort();
             }
-            let lease = self.hold().await.take();
+            let lease = self.lease.hold().await.take();
             if let Some(lease) = lease.filter(Lease::is_usable) {
                 let _ = Transaction::finish(lease, "ROLLBACK").await;
             }
@@ -137,10 +134,7 @@ impl Transaction {
     /// Ends the transaction without waiting, because its caller did not wait for a rollback, which may not have begun. Nothing
     /// of it is stored: the connection is closed, by another task if that uses it.
     pub fn abandon(&self) {
-        self.is_abandoned.store(true, Ordering::Relaxed);
-        if let Ok(mut held) = self.lease.try_lock() {
-            held.take();
-        }
+        self.lease.abandon();
     }
 
     async fn finish(mut lease: Lease, word: &str) -> Result<(), Error> {
@@ -149,13 +143,8 @@ impl Transaction {
         Ok(())
     }
 
-    async fn hold(&self) -> Held {
-        Arc::clone(&self.lease).lock_owned().await
-    }
-
     fn open<'h>(&self, held: &'h mut Held) -> Result<&'h mut Lease, Error> {
-        let lease = held.as_mut().filter(|_| !self.is_abandoned.load(Ordering::Relaxed));
-        lease.ok_or_else(|| Error::Unusable {
+        held.lease().ok_or_else(|| Error::Unusable {
             server: Arc::clone(&self.server),
             statement: None,
             reason: "The transaction is over".to_owned(),

@@ -1,4 +1,4 @@
-//! The place of an open store: the path under which others find the file that this process has opened.
+//! The place of an open store: the paths under which others find the files that this process has opened.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -6,13 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::env::DATA_FILE;
+use crate::env::{DATA_FILE, LOCK_FILE};
 use crate::error::Error;
 
-/// The path of the file, whatever becomes of the working directory, and what identified the file when it was opened.
+/// The paths of the files, whatever becomes of the working directory, and what identified each when it was opened. Who finds another lock
+/// file writes to the same data file at the same time.
 pub(super) struct Place {
-    path: PathBuf,
-    file: (u64, u64),
+    files: [(PathBuf, Identity); 2],
     /// Whether another file, or none, was there at the last look.
     is_left: AtomicBool,
 }
@@ -20,17 +20,21 @@ pub(super) struct Place {
 impl Place {
     /// The place of the store in `dir`, which was opened a moment ago.
     pub(super) fn of(dir: &Path) -> io::Result<Self> {
-        let path = path::absolute(dir)?.join(DATA_FILE);
-        let file = identity(&fs::metadata(&path)?);
-        Ok(Place { path, file, is_left: AtomicBool::new(false) })
+        let dir = path::absolute(dir)?;
+        let opened = |name| {
+            let path = dir.join(name);
+            let file = identity(&fs::metadata(&path)?);
+            Ok::<_, io::Error>((path, file))
+        };
+        Ok(Place { files: [opened(DATA_FILE)?, opened(LOCK_FILE)?], is_left: AtomicBool::new(false) })
     }
 
-    /// Looks whether the path leads to the file.
+    /// Looks whether the paths lead to the files.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let is_left = match fs::metadata(&self.path) {
-            Ok(found) => identity(&found) != self.file,
+        let is_left = self.files.iter().any(|(path, file)| match fs::metadata(path) {
+            Ok(found) => identity(&found) != *file,
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-        };
+        });
         self.is_left.store(is_left, Ordering::Relaxed);
         if is_left { Err(Error::Replaced) } else { Ok(()) }
     }
@@ -41,6 +45,9 @@ impl Place {
     }
 }
 
-fn identity(file: &Metadata) -> (u64, u64) {
+/// The device and the number of a file.
+type Identity = (u64, u64);
+
+fn identity(file: &Metadata) -> Identity {
     (file.dev(), file.ino())
 }

@@ -45,3 +45,20 @@ fn a_store_accepts_no_writes_while_its_path_leads_to_no_file_or_to_another() {
     fs::rename(&away, &dir).expect("a move");
     assert_eq!(increment(&counter, b"a", 1, None), Ok(Some(counted + 1)));
 }
+
+/// The next process made another lock file, and the two wrote over each other's pages until the data file was destroyed.
+#[test]
+fn a_store_accepts_no_writes_while_its_lock_file_is_gone() {
+    let opened = Opened::new();
+    let table = opened.store.table("heap").expect("a name");
+    put(&table, b"k", b"before", None).expect("a put");
+    let lock = opened.dir.path().join("lock.mdb");
+    let aside = opened.dir.path().join("aside");
+    fs::rename(&lock, &aside).expect("a move");
+    assert_eq!(put(&table, b"k", b"lost", None), Err(Error::Replaced));
+    fs::copy(&aside, &lock).expect("a copy");
+    assert_eq!(put(&table, b"k", b"lost", None), Err(Error::Replaced));
+    fs::rename(&aside, &lock).expect("a move");
+    put(&table, b"k", b"after", None).expect("a put");
+    assert_eq!(get(&table, b"k"), Some(b"after".to_vec()));
+}

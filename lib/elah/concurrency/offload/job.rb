@@ -107,7 +107,7 @@ module Elah
         @failure = e
       ensure
         @loop.end_fork(@failure)
-        task.finish { |exception| @loop.post { @loop.report(exception) } } if task.endings
+        task.finish { |exception| @loop.post { @loop.spawn(Task.transient) { @loop.report(exception) } } } if task.endings
         Thread.current.thread_variable_set(JOB, nil)
       end
 

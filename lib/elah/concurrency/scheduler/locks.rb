@@ -31,10 +31,10 @@ module Elah
         RUBYS_SYNCHRONIZE.bind_call(Thread::Mutex.new) { nil }
         return if true_while_loading? { yield } # see Autoload
 
-        line = (@lines_of_locks ||= {}.compare_by_identity)[lock] ||= []
-        line << (fiber = Fiber.current)
+        line = (@lines_of_locks ||= {}.compare_by_identity)[lock] ||= {}.compare_by_identity
+        line[fiber = Fiber.current] = true
         begin
-          block(lock) until line.first.equal?(fiber)
+          block(lock) until line.first[0].equal?(fiber)
           pause = PAUSE_SECONDS
           block(lock, pause = [pause * 2, PAUSE_SECONDS_MAX].min) until yield
         ensure
@@ -44,7 +44,7 @@ module Elah
       end
 
       # @param lock [Thread::Mutex, Monitor] one that a fiber of the loop gives free, or whose line has another first fiber
-      def wake_first(lock) = line?(lock) && unblock(lock, @lines_of_locks[lock].first)
+      def wake_first(lock) = line?(lock) && unblock(lock, @lines_of_locks[lock].first[0])
 
       # Prepended to Thread::Mutex.
       # @api private

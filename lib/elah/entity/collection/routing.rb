@@ -128,6 +128,14 @@ module Elah
           @owners[shard] ||= (@peers&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
         end
 
+        # The trial run of a restart would become the owner of entities that the running workers have in memory.
+        def refuse_during_load
+          return unless !Elah.autoload?(:AppFile) && AppFile.loading?
+
+          raise OutsideLoop, "The app is being loaded, and may be so beside a server that owns the entities #{@name}: make first calls in Elah.async in the " \
+                             "hook before_worker_boot."
+        end
+
         def scatter(calls, give_up_at)
           deadline = give_up_at && [give_up_at - Concurrency.now, 0].max
           ways = {}.compare_by_identity

@@ -130,9 +130,11 @@ module Elah
         begin
           reply = @handler.call(message)
         rescue Exception => e # -- the caller's affair, and the worker's if it is fatal
+          @loop.end_fork(e)
           @loop.report(e) unless e.is_a?(StandardError) || e.is_a?(ScriptError)
           reply = Failure.of(e)
         end
+        @loop.end_fork
         member.finish(&@report)
         @fiber_state.clear(member) if member.fiber_state
         flush_later(call) if call.reply(index, reply)
@@ -159,7 +161,7 @@ module Elah
 
         abandoned = keys.to_h { |key| [key, true] }
         @call.abandon if @call && abandoned[@call.key]
-        @members.each { |member| @loop.cancel(member, unawaited) if member.call && abandoned[member.call.key] }
+        @members.each { |member| member.overdue { @loop.cancel(member, unawaited) } if member.call && abandoned[member.call.key] }
       end
 
       def unawaited = Cancelled.new("The worker that called no longer waits for the result.")

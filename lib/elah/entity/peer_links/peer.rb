@@ -70,7 +70,7 @@ module Elah
       def send_out(message, count, seconds)
         seconds = bounded(seconds)
         payload = Wire.dump(message)
-        return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@address}.")) unless seconds.positive?
+        return NotSent.new(:late, Late.new("No time was left to call the worker at #{@address}.")) unless seconds.positive?
 
         now = Concurrency.now
         return NotSent.new(:limited, limited) unless @limiter.admit?(now)

@@ -92,16 +92,16 @@ module Elah
 
       def without_reply
         case @fate
-        when :pending then [:late, nil, DeadlineExceeded.new("#{worker} did not reply within #{@seconds.round(6)} s.")]
+        when :pending then [:late, nil, Late.new("#{worker} did not reply within #{@seconds.round(6)} s.")]
         when :not_run then [:failed, nil, PeerUnavailable.new("#{worker} cannot be reached: #{@collected[1]}.")]
         when :lost
           [:failed, nil, PeerUnavailable.new("#{worker} was lost before it replied: #{@collected[1]}.", may_have_run: true)]
-        when :overloaded then [:failed, nil, Overloaded.new("#{worker} runs too many calls already.")]
+        when :overloaded then [:failed, nil, Busy.new("#{worker} runs too many calls already.")]
         when :long_call
           [:failed, nil, TooLong.new("#{worker} has not run the call, which is too long for it: its link_payload_bytes_max is lower.")]
         when :long_reply
           [:failed, nil, TooLong.new("#{worker} has run the call, but its reply is too long here: link_payload_bytes_max is lower.")]
-        else [:failed, nil, Overloaded.new("#{worker} has run the call, and dropped its reply: too many are unread.")]
+        else [:failed, nil, Busy.new("#{worker} has run the call, and dropped its reply: too many are unread.")]
         end
       end
 

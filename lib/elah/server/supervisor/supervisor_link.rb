@@ -11,7 +11,10 @@ module Elah
 
       # Interval of attempts while another worker prevents the boot.
       RETRY_SECONDS = 0.05
-      private_constant :RETRY_SECONDS
+
+      # How long a worker that is replaced stays without a call: others may have sent one before they knew its successor.
+      QUIET_SECONDS = 0.25
+      private_constant :RETRY_SECONDS, :QUIET_SECONDS
 
       # @param control [Control] the worker's end
       # @param scoreboard [Elah::Scoreboard]
@@ -24,6 +27,7 @@ module Elah
         @row = row
         @placement = placement
         @log = log
+        @state = :booting
       end
 
       # @return [Boolean] whether other workers accept from the same sockets
@@ -54,7 +58,8 @@ module Elah
       #
       # @param _addresses [String] known to the supervisor
       def ready(_addresses)
-        @scoreboard.set_state(@row, @state ||= :ready)
+        @state = :ready if @state == :booting
+        @scoreboard.set_state(@row, @state)
         @control.say("ready")
       end
 
@@ -70,7 +75,7 @@ module Elah
       def finish(worker)
         return unless @stops || peers.any?
 
-        sleep LOOK_SECONDS until @stops || (@is_replaced && peers.all?(&:quiet?))
+        await_quiet
         worker.leave_clusters
         return unless @stops
 
@@ -101,6 +106,14 @@ module Elah
         @placement.release(shards.split(",").map(&:to_i)) { |exception| @log.exception(exception, "A before_release block failed") }
         @scoreboard.set_state(@row, @state) if @scoreboard.state(@row) == :releasing
         @control.say("released", number)
+      end
+
+      def await_quiet
+        quiet_from = Concurrency.now
+        until @stops || Concurrency.now - quiet_from >= QUIET_SECONDS
+          sleep LOOK_SECONDS
+          quiet_from = Concurrency.now unless @is_replaced && peers.all?(&:quiet?)
+        end
       end
 
       # Another worker has taken its place.

@@ -82,7 +82,7 @@ module Elah
           @report = Report.new(0, 0, 0, 0, 0)
           @tables.each { |(name, is_counter, total), position| copy_one(transaction, position, name, is_counter, total, &progress) }
           transaction.execute("UPDATE elah_cluster SET identity = $1", @identity)
-          transaction.execute("UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE NOT fenced") # of processes that were killed
+          transaction.execute(Schema::FENCE) # of processes that were killed
           @report
         end
 

@@ -36,6 +36,7 @@ module Elah
             shards int NOT NULL,
             version int NOT NULL,
             identity text,
+            place text,
             the_only_row bool PRIMARY KEY DEFAULT true CHECK (the_only_row)
           );
           CREATE TABLE elah_tables (
@@ -179,7 +180,15 @@ module Elah
         EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
         SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
                    "current_setting('server_encoding'), current_setting('array_nulls')"
-        private_constant :EXISTS, :SETTINGS
+        # The server and the database. Those of a restored dump, or of another copy of the database, are others.
+        HERE = "((SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        # The row of a cluster of before has no place.
+        READ = "SELECT format, name, shards, version, coalesce(identity, name) AS identity, to_jsonb(c)->>'place' <> #{HERE} AS is_copy " \
+               "FROM elah_cluster c".freeze
+        # What makes a copy a cluster of its own, without the processes of the original.
+        RENAME = "UPDATE elah_cluster SET identity = coalesce(identity, name), name = gen_random_uuid(), place = #{HERE} WHERE place <> #{HERE}".freeze
+        FENCE = "UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE NOT fenced"
+        private_constant :EXISTS, :SETTINGS, :HERE, :READ, :RENAME
 
         class << self
           # Creates the tables unless they are there.
@@ -192,6 +201,7 @@ module Elah
           def create(sql, shards)
             check_server(sql)
             found = read(sql) || sql.transaction(isolation: :read_committed) { |tx| read_or_write(tx, shards) }
+            found = sql.transaction(isolation: :read_committed) { |tx| separate(tx) } if found["is_copy"]
             check(found, shards, sql.server)
             found.values_at("name", "identity")
           end
@@ -212,8 +222,12 @@ module Elah
 
           private
 
-          def read(sql)
-            sql.first("SELECT format, name, shards, version, coalesce(identity, name) AS identity FROM elah_cluster") if sql.value(EXISTS)
+          def read(sql) = sql.value(EXISTS) ? sql.first(READ) : nil
+
+          # The processes in the rows of a copy are those of the original: a call would run there, and change the original's database.
+          def separate(transaction)
+            transaction.execute(FENCE) if transaction.execute(RENAME).affected_rows.positive?
+            read(transaction)
           end
 
           def read_or_write(transaction, shards)
@@ -224,7 +238,7 @@ module Elah
           def write(sql, shards)
             [*TABLES.split(";\n"), COMMIT].each { |statement| sql.execute(statement) }
             sql.execute("INSERT INTO elah_shards (shard) SELECT generate_series(0, $1::int - 1)", shards)
-            sql.execute("INSERT INTO elah_cluster (format, name, shards, version) VALUES ($1, gen_random_uuid(), $2, $3)", FORMAT, shards,
+            sql.execute("INSERT INTO elah_cluster (format, name, shards, version, place) VALUES ($1, gen_random_uuid(), $2, $3, #{HERE})", FORMAT, shards,
                         Membership::VERSION)
             read(sql)
           end

@@ -1,0 +1,67 @@
+//! The lease of a transaction, which one task at a time holds. Once the transaction is abandoned, the lease ends with its holder.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::lease::Lease;
+
+/// A lease that several tasks use in turn.
+pub(super) struct Shared {
+    /// `None` when the transaction is over.
+    lease: Arc<Mutex<Option<Lease>>>,
+    is_abandoned: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(lease: Lease) -> Arc<Shared> {
+        Arc::new(Shared { lease: Arc::new(Mutex::new(Some(lease))), is_abandoned: AtomicBool::new(false) })
+    }
+
+    /// Waits until no other task holds the lease.
+    pub(super) async fn hold(self: &Arc<Shared>) -> Held {
+        Held { guard: Some(Arc::clone(&self.lease).lock_owned().await), shared: Arc::clone(self) }
+    }
+
+    /// Ends the lease now, or as soon as its holder lets go of it.
+    pub(super) fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::SeqCst);
+        self.end();
+    }
+
+    /// Ends the lease unless a task holds it, which does so when it lets go.
+    fn end(&self) {
+        if let Ok(mut lease) = self.lease.try_lock() {
+            lease.take();
+        }
+    }
+}
+
+/// The lease, as long as one task uses it.
+pub(super) struct Held {
+    guard: Option<OwnedMutexGuard<Option<Lease>>>,
+    shared: Arc<Shared>,
+}
+
+impl Held {
+    /// `None` when the transaction is over.
+    pub(super) fn lease(&mut self) -> Option<&mut Lease> {
+        self.guard.as_mut()?.as_mut().filter(|_| !self.shared.is_abandoned.load(Ordering::SeqCst))
+    }
+
+    /// Takes the lease out, which ends the transaction for the other tasks.
+    pub(super) fn take(&mut self) -> Option<Lease> {
+        self.guard.as_mut()?.take()
+    }
+}
+
+impl Drop for Held {
+    /// Looks after it has let go: what abandons the transaction before has found the lease held, and what does later finds it free.
+    fn drop(&mut self) {
+        self.guard = None;
+        if self.shared.is_abandoned.load(Ordering::SeqCst) {
+            self.shared.end();
+        }
+    }
+}
