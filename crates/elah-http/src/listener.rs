@@ -204,7 +204,8 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
     let local_port = listener.local_port();
     let mut fairness = Fairness::default();
     loop {
-        let accepted = std::future::poll_fn(|context| {
+        // With tokio's budget, the 129th connection would be one that is not there.
+        let accepted = tokio::task::unconstrained(std::future::poll_fn(|context| {
             shared.register_acceptor(context.waker());
             if shared.is_draining() && shared.leaves_backlog.get() {
                 return Poll::Ready(None);
@@ -219,7 +220,7 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
                 Poll::Pending if shared.is_draining() => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
             }
-        })
+        }))
         .await;
         match accepted {
             None => return,

@@ -57,6 +57,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     entity::cluster::init(ruby, elah)?;
     entity::shards::init(ruby, elah)?;
     server::pipe_room::init(elah)?;
+    server::stop_signals::init(elah)?;
     server::shutdown_watchdog::init(elah)?;
     let rack = elah.define_module("Rack")?;
     rack::env::init(ruby, elah, rack)?;

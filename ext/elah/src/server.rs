@@ -10,3 +10,4 @@ pub(crate) mod router;
 pub(crate) mod scoreboard;
 pub(crate) mod shutdown_watchdog;
 pub(crate) mod stall;
+pub(crate) mod stop_signals;

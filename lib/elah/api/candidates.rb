@@ -26,7 +26,7 @@ module Elah
         chosen = serving(request) || reroute(request, excluded = [request.route])
         return chosen.handle(request) if chosen
 
-        refusing = excluded.flat_map { |id| @targets[id].endpoints }
+        refusing = excluded.filter_map { |id| @targets[id] }.grep(Candidates).flat_map(&:endpoints)
         refusing.size > 1 ? refusing.max_by(&:position).handle(request) : @not_found.send_not_found(request)
       end
 
@@ -39,9 +39,10 @@ module Elah
       # @return [#handle, nil]
       def reroute(request, excluded)
         while (found = @router.match(request.request_method, request.path, excluded))&.first
+          break if excluded.include?(found.first) # the router knows no other than a mounted app
+
           target = @targets[found.first]
-          target = target.serving(request) if target.is_a?(Candidates)
-          if target
+          if target.is_a?(Candidates) && (target = target.serving(request))
             request.reroute(found, excluded)
             return target
           end

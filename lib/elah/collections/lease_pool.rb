@@ -21,10 +21,11 @@ module Elah
   class LeasePool
     # Maximum number of items of one pool.
     ITEMS_MAX = 100_000
+    REQUEST_KEYS = %i[session item data].freeze
     # Values of `policy:`.
     #
     # longest_idle: the item that has been free for the longest time · round_robin: the next free item in the order of the list · random: any free
-    # item · sticky: the item that the session held last if it is free, otherwise as longest_idle
+    # item · sticky: an item that this session has held as the last one, otherwise as longest_idle
     POLICIES = %i[longest_idle round_robin random sticky].freeze
     MICROSECONDS = 1_000_000
 
@@ -112,9 +113,10 @@ module Elah
 
     # Lends many items in one call. If a request is invalid, it raises and lends none.
     #
-    # @param requests [Integer, Array<Hash{Symbol=>Object}>] the number of leases, or the arguments of {#lease} for each
+    # @param requests [Integer, Array<Hash{Symbol, String=>Object}>] the number of leases, or the arguments of {#lease} for each
     # @return [Array<Lease, nil>] in the order of the requests
     # @raise (see #lease)
+    # @raise [ArgumentError] for a count that is too large, or another key
     def lease_all(requests) = @core.lease_all(@clock.now, requests_of(requests))
 
     # Does the same as {#lease_all}, and returns JSON text: a list of objects with `lease`, `item`, `session`, `begun_at` and `held_until`, and
@@ -216,7 +218,20 @@ module Elah
 
     private
 
-    def requests_of(requests) = requests.is_a?(Integer) ? Array.new(check_count(requests)) { {} } : requests.to_ary
+    def requests_of(requests)
+      requests.is_a?(Integer) ? Array.new(check_count(requests)) { {} } : requests.to_ary.map { |request| arguments_of(request) }
+    end
+
+    # Parameters of an API have Strings as keys.
+    def arguments_of(request)
+      raise TypeError, "A request must be a Hash, not #{request.class}." unless request.is_a?(Hash)
+
+      arguments = request.transform_keys(&:to_sym)
+      unknown = arguments.keys - REQUEST_KEYS
+      return arguments if unknown.empty?
+
+      raise ArgumentError, "A request has the keys session, item and data, not #{unknown.join(', ')}."
+    end
 
     def check_count(count)
       return count if count.between?(0, ITEMS_MAX)
@@ -247,6 +262,6 @@ module Elah
       POLICIES.index(policy) or raise InvalidTerms, "policy: must be one of #{POLICIES.map(&:inspect).join(', ')}, not #{policy.inspect}"
     end
 
-    private_constant :Core
+    private_constant :Core, :REQUEST_KEYS
   end
 end

@@ -13,6 +13,10 @@ module Elah
     # @api private
     attr_reader :cancellation
 
+    # @return [Elah::Task, nil] its own; nil when it has ended
+    # @api private
+    attr_reader :task
+
     # Starts the block: it runs at once, until its first wait.
     #
     # @param event_loop [Elah::EventLoop]
@@ -30,7 +34,6 @@ module Elah
       if parent
         parent.adopt(self)
         task.parent = parent
-        task.deadline = [task.deadline, parent.deadline].compact.min
       end
       event_loop.spawn(task) { run(&block) }
     rescue Overloaded

@@ -2,12 +2,14 @@
 
 require_relative "event_loop/cancellation"
 require_relative "task/children"
+require_relative "task/deadline"
 
 module Elah
   # A unit of work in the loop: a request in its handler, or a fiber that the app spawned. Its lists are created on demand, because most requests
   # never wait.
   class Task
     include Children
+    include Deadline
 
     # An exception kept until the task waits: the number of shields that it passes, and the request that it is meant for.
     Postponed = Struct.new(:exception, :shields, :request)
@@ -24,9 +26,6 @@ module Elah
 
     # @return [Exception, nil] exception to raise in the task when it is resumed
     attr_reader :raising
-
-    # @return [Float, nil] its deadline, in seconds of the monotonic clock; a request has its own deadline in addition
-    attr_accessor :deadline
 
     # @return [Elah::Entity::Activation, nil] the entity whose method it runs, and the one that it waits for
     attr_accessor :activation, :awaits
@@ -131,31 +130,8 @@ module Elah
     ensure
       if @unit == unit
         @shields -= 1
-        @deadline = previous
+        put_back(previous)
       end
-    end
-
-    # @return [Elah::Request, nil] the one whose deadline ends the task: its own, or that of the task that started it, unless a shield is in between
-    def bounding_request = @shields.positive? ? nil : @request || @parent&.bounding_request
-
-    # Has the deadline during the block, unless it has an earlier one.
-    #
-    # @param due [Float] seconds of the monotonic clock
-    def due_by(due)
-      unit = enter_block
-      previous = @deadline
-      @deadline = due if previous.nil? || due < previous
-      yield
-    ensure
-      @deadline = previous if @unit == unit
-    end
-
-    # Has no deadline any more, because that has passed: what `ensure` blocks call may take its time.
-    #
-    # @return [Object] the block's value
-    def overdue
-      @deadline = nil
-      yield
     end
 
     # Applies a mask of Thread.handle_interrupt during the block.
@@ -188,7 +164,7 @@ module Elah
     # Leaves the blocks that have not ended with their request or call.
     def leave_blocks
       @unit += 1
-      @deadline = @masks = nil
+      @deadline = @limits = @masks = nil
       @shields = 0
     end
 

@@ -16,7 +16,7 @@ module Elah
         def check(activation, task)
           busy = activation
           while busy
-            refuse(activation) if ancestor?(busy.runner, task) || task.callers&.include?(busy.identity)
+            refuse(activation) if ancestor?(busy.runner, task) || called_by?(busy.identity, task)
             busy = busy.runner&.awaits
           end
         end
@@ -58,6 +58,16 @@ module Elah
         def ancestor?(runner, task)
           while task
             return true if task.equal?(runner)
+
+            task = task.parent
+          end
+          false
+        end
+
+        # The fibers of a call that came from another worker know only by it who waits there.
+        def called_by?(identity, task)
+          while task
+            return true if task.callers&.include?(identity)
 
             task = task.parent
           end

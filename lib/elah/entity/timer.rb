@@ -29,6 +29,10 @@ module Elah
           [time, Text.of_bytes(key)]
         end
 
+        # @param failures [Integer] failed attempts
+        # @return [Integer] seconds until the next
+        def pause_seconds(failures) = [2**[failures - 1, 16].min, PAUSE_SECONDS_MAX].min
+
         # @param time [Time, nil]
         # @param store [Elah::Store]
         # @return [Integer, nil] in milliseconds, never before the time
@@ -92,7 +96,7 @@ module Elah
         return unless time == @time
 
         failures = @failures + 1
-        seconds = [2**[failures - 1, 16].min, PAUSE_SECONDS_MAX].min
+        seconds = Timer.pause_seconds(failures)
         set(now + (seconds * 1000), failures)
         [failures, seconds]
       end

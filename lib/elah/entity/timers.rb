@@ -65,6 +65,7 @@ module Elah
         @due = []
         @taken = {} # keys of the entities whose timers are due or fire
         @again = {} # times to which those were set meanwhile
+        @stuck = {} # failed attempts and next time by key, of timers that cannot be postponed: the `restore` of their entities fails too
         @running = 0
         @is_crowded = false
         @trouble = nil
@@ -154,6 +155,7 @@ module Elah
         rows_of(claim).each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
           time, key = Timer.read(row_key)
           next if @taken.key?(key)
+          next expect(shard, @stuck[key].last) if @stuck[key]&.last&.>(now)
           break expect(shard, time) if time > now || @due.size >= LOOK_AHEAD
 
           @taken[key] = true
@@ -187,6 +189,7 @@ module Elah
         limit = @collection.entity_class.woken_seconds
         COUNTS.fired += 1 if limit ? Elah.timeout(limit) { call(key, time) } : call(key, time)
         @trouble = nil
+        @stuck.delete(key)
       rescue Moved, Store::Fenced
         forget(shard)
       rescue Store::Unavailable => e # no fault of the method
@@ -214,6 +217,7 @@ module Elah
       def postpone(shard, time, key, error)
         COUNTS.failed += 1
         failures, seconds = @collection.call_here(key, :__postpone__, time)
+        @stuck.delete(key)
         return unless failures
 
         report(error, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed, attempt #{failures}; the next follows in #{seconds} s")
@@ -225,14 +229,19 @@ module Elah
         expect(shard, @now + RETRY_MS)
         report_trouble(e)
       rescue StandardError => e
-        expect(shard, @now + RETRY_MS)
-        report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")
+        attempts = @stuck[key]&.first.to_i + 1
+        seconds = Timer.pause_seconds(attempts)
+        @stuck[key] = [attempts, @now + (seconds * 1000)]
+        expect(shard, @stuck[key].last)
+        report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), attempt #{attempts} of this worker; " \
+                  "the next follows in #{seconds} s")
       end
 
       # The shard is read again, if it is still this worker's.
       def forget(shard)
         @claims.delete(shard)
         @next.delete(shard)
+        @stuck.clear
       end
 
       def report(error, what)

@@ -26,11 +26,11 @@ module Elah
       # Holds all signals.
       def hold
         hold_stop
-        OTHERS.each { |name| trap(name) { @others << name } }
+        OTHERS.each { |name| hold_each(name) { @others << name } }
       end
 
       # Holds the first signal of {STOPS}. A second one ends the process at once.
-      def hold_stop = STOPS.each { |name| trap(name) { @stop ? Process.exit!(1) : @stop = name } }
+      def hold_stop = STOPS.each { |name| hold_each(name) { @stop ? Process.exit!(1) : @stop = name } }
 
       # Holds no longer. The held signals are sent to this process again.
       def let_through
@@ -40,6 +40,19 @@ module Elah
 
       # Sends the held signals to this process again, which handles them now. After one that ends it the others have no meaning.
       def release = (@stop ? [@stop] : @others.shift(@others.size)).each { |name| Process.kill(name, Process.pid) }
+
+      private
+
+      # A process that the app forks while it loads has the handlers, but handles signals as any other.
+      def hold_each(name)
+        holder = Process.pid
+        trap(name) do
+          next yield if Process.pid == holder
+
+          trap(name, "DEFAULT")
+          Process.kill(name, Process.pid)
+        end
+      end
     end
   end
 end

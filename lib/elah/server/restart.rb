@@ -25,6 +25,9 @@ module Elah
     # The key of INT or TERM, if it arrived while the previous image executed this one.
     STOP = "stop"
 
+    # The key of the descriptors that stay open, which programs that the app starts while it loads shall not have.
+    DESCRIPTORS = "descriptors"
+
     # Options that the next image keeps when its code does not load.
     KEPT_OPTIONS = %i[bind pidfile log_level drain_seconds boot_seconds hang_seconds handover_seconds].freeze
 
@@ -49,6 +52,7 @@ module Elah
     # @param left [String, nil] the state as JSON
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
+      @state.delete(DESCRIPTORS)&.each { |number| IO.for_fd(number, autoclose: false).close_on_exec = true }
       HeldSignals.stop ||= @state.delete(STOP)
       @folder = Options::Environment.working_folder
     end
@@ -56,7 +60,11 @@ module Elah
     # Holds signals while the next image of a server loads the app, until {#release_signals}. At INT or TERM the server would otherwise exit without
     # serving the connections that wait in its sockets; a second one ends it at once. HUP, USR1 and USR2 may mean later code than what it has loaded.
     def hold_signals
-      trial? ? HeldSignals.let_through : @state.empty? || HeldSignals.hold
+      return HeldSignals.let_through if trial?
+      return if @state.empty?
+
+      HeldSignals.hold
+      StopSignals.unblock
     end
 
     # Sends the held signals to this process again, which handles them now.
@@ -128,13 +136,15 @@ module Elah
       # A signal that arrives before the next image holds it would end the process.
       HeldSignals::OTHERS.each { |signal| trap(signal, "IGNORE") }
       HeldSignals.hold_stop
+      StopSignals.block
       Systemd.new.loading(Elah.config.boot_seconds)
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      left = state.merge(STOP => HeldSignals.stop, "options" => options_for_next)
+      left = state.merge(STOP => HeldSignals.stop, DESCRIPTORS => descriptors, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
       exec(variables(JSON.generate(left)), *COMMAND, chdir: @folder, unsetenv_others: true, **kept)
     ensure
+      StopSignals.unblock
       trap("QUIT") { Process.kill(:TERM, Process.pid) }
       @is_going = false
       File.write(@rack_pid_file, Process.pid) if deleted

@@ -13,6 +13,10 @@ module Elah
     # Leaves room for the names of sockets: the path of a Unix socket may have 107 bytes.
     PATH_BYTES_MAX = 80
 
+    # How long another start may need that makes its folder.
+    MAKING_SECONDS = 5
+    private_constant :MAKING_SECONDS
+
     class << self
       # @param configured [String, nil] the option `run_dir`
       # @return [String] the folder of all servers of this user
@@ -31,10 +35,13 @@ module Elah
       def make(configured)
         base = base(configured)
         make_private(base)
+        lock = locked(base)
         remove_stale(base)
-        new(File.join(base, Process.pid.to_s)).tap(&:claim)
+        new(File.join(base, Process.pid.to_s)).tap { |dir| dir.claim(lock) && lock = nil }
       rescue SystemCallError => e
         raise RunDirError, "Cannot use the run folder #{base}: #{e.message}. Set another with --run-dir."
+      ensure
+        lock&.close
       end
 
       # @param configured [String, nil] the option `run_dir`
@@ -54,6 +61,14 @@ module Elah
         return if stat.directory? && stat.owned? && (stat.mode & 0o022).zero?
 
         raise RunDirError, "Other users may write to the run folder #{base}: set another with --run-dir."
+      end
+
+      # Two containers may share the folder, and have processes with the same ID.
+      def locked(base)
+        give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + MAKING_SECONDS
+        File.open(base).tap do |folder|
+          sleep(0.01) until folder.flock(File::LOCK_EX | File::LOCK_NB) || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+        end
       end
 
       def remove_stale(base)
@@ -96,8 +111,10 @@ module Elah
 
     # Creates the folder, in place of that of a dead process with the same ID.
     #
+    # @param lock [File] that of the folder of all servers, until {#hold}
     # @raise [Elah::RunDirError] when a server uses it, which then runs in another container
-    def claim
+    def claim(lock)
+      @claim = lock
       raise RunDirError, "A server with the same process ID uses the run folder #{@path}. Set another with --run-dir." if in_use?
 
       remove
@@ -117,6 +134,7 @@ module Elah
     def hold
       @lock = File.open(scoreboard_path)
       @lock.flock(File::LOCK_SH)
+      @claim&.close
     end
 
     # Makes the files young again, because cleaners remove old ones from /tmp. A file system that does not allow it must not stop the server.

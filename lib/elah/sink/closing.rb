@@ -18,6 +18,7 @@ module Elah
       def closed_for_fork
         is_locked = @lock.try_lock || @lock.lock # in a trap, only the first may be called
         @left = @journal || @left
+        @forking = Process.pid
         close_journal
         @delivery_worker.close_adopted
         yield

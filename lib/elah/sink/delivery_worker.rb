@@ -104,8 +104,17 @@ module Elah
           Async.new(scheduler.event_loop, parent: nil, task: Task.service) { @sink.start if work.call }
         else
           require_relative "../concurrency/own_loop" # two threads that load it at once would warn
-          Thread.new { @sink.start if Elah.run(&work) }
+          Thread.new { @sink.start if closing_if_failed(journal) { Elah.run(&work) } }
         end
+      end
+
+      # Without a loop, as when the system has no descriptor for it, nothing would deliver what the journal accepts: the next event opens it again.
+      def closing_if_failed(journal)
+        yield
+      rescue StandardError => e
+        @sink.close_if(journal)
+        @sink.health.stuck(e)
+        raise
       end
 
       # Opening the journal again sets the damaged segment aside.

@@ -70,9 +70,9 @@ impl Folder {
         fs::create_dir_all(&target)?;
         let lock = OpenOptions::new().create(true).append(true).open(self.path.join(LOCK))?;
         lock.lock()?;
-        let place = place(&target, ids)?;
-        fs::rename(&unfinished.path, &place)?;
-        drop(lock);
+        let renamed = place(&target, ids).and_then(|place| fs::rename(&unfinished.path, &place).map(|()| place));
+        lock.unlock()?; // also for a fork that was made meanwhile, which shares it
+        let place = renamed?;
         // A new name is durable when its folder is synced, and a new folder when its parent is.
         for folder in target.ancestors().take_while(|folder| folder.starts_with(&self.path)) {
             File::open(folder)?.sync_all()?;

@@ -9,20 +9,21 @@ module Elah
       NESTED_ELSEWHERE = "Another fiber has a nested transaction open, which would undo this call if it fails: call the transaction before it " \
                          "begins or when it has ended."
 
-      # Who has a nested transaction open, or reads rows: a task, or the thread of one who has none; and whether it had started other fibers before,
-      # which are none of its block.
-      Caller = Struct.new(:task, :has_others) do
+      # Who has a nested transaction open, or reads rows: a task, or the thread of one who has none; and the tasks that it had started before, which
+      # are none of its block.
+      Caller = Struct.new(:task, :earlier) do
         # @return [Caller] a task may read rows in the fiber of an Enumerator
         def self.current
           task = Elah.current_task || Thread.current
-          new(task, task.is_a?(Task) && task.children?)
+          new(task, task.is_a?(Task) ? task.children.filter_map(&:task) : [])
         end
 
         # @return [Boolean] whether the current fiber is that one, or was started in its block
         def within?
           current = Elah.current_task || Thread.current
-          current = current.parent while current.is_a?(Task) && !current.equal?(task) && !has_others
-          current.equal?(task)
+          started = current
+          started, current = current, current.parent while current.is_a?(Task) && !current.equal?(task)
+          current.equal?(task) && earlier.none? { |other| other.equal?(started) }
         end
       end
       private_constant :NESTED_ELSEWHERE, :Caller
@@ -51,8 +52,7 @@ module Elah
       end
 
       # A part of the transaction that can be undone alone: an exception, `throw`, `break` or `return` undoes what the block did. Until it ends,
-      # only its fiber and those that its block starts may call the transaction: a rollback would undo what others did. If the fiber has started
-      # others before, which still run, it alone may.
+      # only its fiber and those that its block starts may call the transaction: a rollback would undo what others did.
       #
       # @yieldparam transaction [Transaction] this one
       # @yieldreturn [T]

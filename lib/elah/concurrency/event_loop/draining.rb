@@ -95,6 +95,7 @@ module Elah
         iterate_last { cancel_all(cancellation) }
         end_waits(Ended.new(reason))
       ensure
+        @current = nil # that of a thread which was killed in a fiber
         begin
           Fiber.set_scheduler(nil)
         ensure

@@ -25,7 +25,7 @@ module Elah
       #
       # @param earlier [Array<Elah::Async>, nil] those from before the call, which go on
       def end_children_but(earlier)
-        ended = children - earlier.to_a
+        ended = children.reject(&:done?) - earlier.to_a # the failures of others are reported when the task ends, or soon
         ended.each { |child| release(child) }
         ended.each { |child| child.parent_ended(false) }
       end

@@ -52,17 +52,17 @@ module Elah
         def entities_in_memory = collections.each_value.sum(&:size)
 
         # Waits until all writes that were acknowledged from memory are on disk: before a fork.
-        def flush_all = collections.each_value(&:flush)
+        def flush_all = collections.values.each(&:flush)
 
         # As {flush_all}, when the process ends.
-        def flush_at_end = collections.each_value(&:flush_at_end)
+        def flush_at_end = collections.values.each(&:flush_at_end)
 
         # As {flush_all}, of one store.
         #
         # @param store [Elah::Store]
         # @return [nil]
         def flush(store)
-          collections.each_value { |collection| collection.flush if collection.store.equal?(store) }
+          collections.values.each { |collection| collection.flush if collection.store.equal?(store) }
           nil
         end
 

@@ -18,7 +18,8 @@ module Elah
         end_trial
         @stop_by = Concurrency.now + @config.drain_seconds + Worker::GRACE_SECONDS
         @stop_reason = "it did not drain within #{@config.drain_seconds} s"
-        @workers.children.each { |child| child.control.say("stop") }
+        # Nobody waits for a worker that boots.
+        @workers.children.each { |child| child.ready? ? child.control.say("stop") : child.kill(:TERM) }
         @sockets.close
       end
 

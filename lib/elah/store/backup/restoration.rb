@@ -83,8 +83,12 @@ module Elah
         def verified
           manifest = self.manifest
           expected = manifest.fetch("files").to_h { |file| [file.fetch("path"), [file.fetch("bytes"), file.fetch("crc32")]] }
-          wrong = (expected.to_a - @found.to_a).map(&:first) | (@found.keys - expected.keys - [MANIFEST])
+          wrong = (expected.to_a - @found.to_a).map(&:first)
           raise Failed, "The backup is not what was written: #{wrong.sort.first(5).join(', ')} differs or is missing." if wrong.any?
+
+          # Who has opened a store of the backup, as `elah store check` does, has left one.
+          more = @found.keys - expected.keys - [MANIFEST, *manifest.fetch("stores").map { |store| File.join(store, "lock.mdb") }]
+          raise Failed, "The backup has files that it was not written with: #{more.sort.first(5).join(', ')}." if more.any?
 
           manifest.fetch("stores").each { |store| verify(File.join(@staging, store)) }
           Report.new(stores: manifest.fetch("stores"), sinks: manifest.fetch("sinks"), bytes: expected.values.sum(&:first), left_out: [])

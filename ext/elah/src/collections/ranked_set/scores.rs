@@ -80,9 +80,13 @@ fn read_rational(ruby: &Ruby, decimals: u8, value: Value) -> Result<i64, Error> 
     if !value.funcall::<_, _, bool>("is_a?", (numeric,))? {
         return Err(raised(ruby, &E::NotANumber { text: text() }));
     }
-    // NaN, infinities and complex numbers have no `to_r`.
-    let Ok(rational) = value.funcall::<_, _, Value>("to_r", ()) else {
-        return Err(raised(ruby, &E::NotANumber { text: text() }));
+    let rational = match value.funcall::<_, _, Value>("to_r", ()) {
+        Ok(rational) => rational,
+        // NaN, infinities and complex numbers have none.
+        Err(error) if [ruby.exception_float_domain_error(), ruby.exception_range_error()].into_iter().any(|it| error.is_kind_of(it)) => {
+            return Err(raised(ruby, &E::NotANumber { text: text() }));
+        }
+        Err(error) => return Err(error),
     };
     let scaled: Value = rational.funcall("*", (10_i64.pow(u32::from(decimals)),))?;
     let denominator: Value = scaled.funcall("denominator", ())?;
