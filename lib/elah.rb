@@ -3,6 +3,7 @@
 # Owns the load order of the library: what `require "elah"` loads at once, and what is loaded at its first use.
 # It never loads Rack, Rails, ActiveSupport or an app.
 require_relative "elah/version"
+require_relative "elah/concurrency/parking" if RUBY_VERSION < "3.2"
 require_relative "elah/errors"
 require_relative "elah/codecs/text"
 require_relative "elah/native"

@@ -119,7 +119,10 @@ module Elah
       def finish(result)
         reply = @state.finish(result)
         @run_batch = batch = @state.last_batch
-        @commits.plan(batch) if batch > @commits.planned
+        return reply unless batch > @commits.planned
+
+        @collection.event_loop&.end_fork # a fork that returns from the method has nobody who stores it
+        @commits.plan(batch)
         reply
       end
 

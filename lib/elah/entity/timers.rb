@@ -85,6 +85,7 @@ module Elah
         time = @noted.delete(state)
         return unless time && @event_loop
 
+        @stuck.delete(key)
         @unsettled[shard] = [state.last_batch, [time, @unsettled[shard]&.last].compact.min]
         @taken.key?(key) ? @again[key] = time : expect(shard, time)
       end

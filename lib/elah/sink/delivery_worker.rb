@@ -111,9 +111,8 @@ module Elah
       # Without a loop, as when the system has no descriptor for it, nothing would deliver what the journal accepts: the next event opens it again.
       def closing_if_failed(journal)
         yield
-      rescue StandardError => e
+      rescue StandardError
         @sink.close_if(journal)
-        @sink.health.stuck(e)
         raise
       end
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
 use super::connection::Connection;
@@ -77,14 +77,13 @@ impl Pool {
     /// A connection for one caller.
     pub(super) async fn lease(self: &Arc<Self>) -> Result<Lease, Error> {
         let permit = self.permit().await?;
-        let lease = |connection, permit| Lease::new(connection, Arc::clone(&self.settings), Arc::clone(&self.idle), permit);
         while let Some((mut connection, since)) = self.idle.take() {
             if since.elapsed() < TRUSTED {
-                return Ok(lease(connection, permit));
+                return Ok(self.leased(connection, permit));
             }
             // Rare parts are boxed, here and below. Otherwise every query's future would include them.
             match timeout(self.settings.bounds.connect, Box::pin(connection.ping())).await {
-                Ok(Ok(())) => return Ok(lease(connection, permit)),
+                Ok(Ok(())) => return Ok(self.leased(connection, permit)),
                 Ok(Err(_)) => {}
                 // The server or the network is silent: connections that were idle for longer are no better.
                 Err(_) => {
@@ -93,8 +92,18 @@ impl Pool {
                 }
             }
         }
-        let connection = Box::pin(self.connect()).await?;
-        Ok(lease(connection, permit))
+        let (told, connected) = oneshot::channel();
+        let pool = Arc::clone(self);
+        // A task of its own: where the caller has less time than a connection takes, the next one finds it idle.
+        tokio::spawn(async move {
+            let lease = pool.connect().await.map(|connection| pool.leased(connection, permit));
+            let _ = told.send(lease);
+        });
+        connected.await.unwrap_or_else(|_| Err(Error::Closed { server: Arc::clone(&self.settings.server) }))
+    }
+
+    fn leased(&self, connection: Connection, permit: OwnedSemaphorePermit) -> Lease {
+        Lease::new(connection, Arc::clone(&self.settings), Arc::clone(&self.idle), permit)
     }
 
     /// Starts the periodic closing of idle connections, which runs while there are connections.

@@ -9,34 +9,9 @@ module Elah
       module Leaving
         # @return [Integer] as fork(2)
         def _fork
-          Parking.during { super }.tap { |child| EventLoop.leave_in_fork if child.zero? }
+          super.tap { |child| EventLoop.leave_in_fork if child.zero? }
         end
       end
-
-      # A fork of Ruby 3.1 ends with a segmentation fault at its next GC when another thread was in a fiber, as the delivery of a sink is in a script:
-      # the GC marks what was the stack of that thread, which the next thread of the fork has. So loops of other threads wait in themselves for a fork.
-      module Parking
-        IS_NEEDED = RUBY_VERSION < "3.2"
-        # How long a fork waits for a loop whose fiber computes.
-        SECONDS = 0.2
-        private_constant :IS_NEEDED, :SECONDS
-
-        # @yield while the loops of other threads wait
-        # @return [Object] the block's value
-        def self.during
-          others = IS_NEEDED ? EventLoop.all.select { |loop| loop.thread&.alive? && !loop.thread.equal?(Thread.current) } : []
-          return yield if others.empty?
-
-          parked = Thread::Queue.new
-          go_on = others.map { |loop| Thread::Queue.new.tap { |gate| loop.post { (parked << true) && gate.pop } } }
-          give_up_at = Concurrency.now + SECONDS
-          Thread.pass until parked.size == others.size || Concurrency.now > give_up_at
-          yield
-        ensure
-          go_on&.each(&:close)
-        end
-      end
-      private_constant :Parking
 
       # Class methods of {EventLoop}.
       module Scheduling

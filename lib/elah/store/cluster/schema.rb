@@ -185,10 +185,10 @@ module Elah
         # The row of a cluster of before has no place.
         READ = "SELECT format, name, shards, version, coalesce(identity, name) AS identity, to_jsonb(c)->>'place' <> #{HERE} AS is_copy " \
                "FROM elah_cluster c".freeze
-        # What makes a copy a cluster of its own, without the processes of the original.
-        RENAME = "UPDATE elah_cluster SET identity = coalesce(identity, name), name = gen_random_uuid(), place = #{HERE} WHERE place <> #{HERE}".freeze
+        # What makes a copy a cluster of its own: the processes in its rows are those of the original.
+        SETTLE = "UPDATE elah_cluster SET place = #{HERE} WHERE place <> #{HERE}".freeze
         FENCE = "UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE NOT fenced"
-        private_constant :EXISTS, :SETTINGS, :HERE, :READ, :RENAME
+        private_constant :EXISTS, :SETTINGS, :HERE, :READ, :SETTLE
 
         class << self
           # Creates the tables unless they are there.
@@ -224,9 +224,9 @@ module Elah
 
           def read(sql) = sql.value(EXISTS) ? sql.first(READ) : nil
 
-          # The processes in the rows of a copy are those of the original: a call would run there, and change the original's database.
+          # A call would run in the original, and change the original's database. Living processes whose database has moved go on as other writers.
           def separate(transaction)
-            transaction.execute(FENCE) if transaction.execute(RENAME).affected_rows.positive?
+            transaction.execute(FENCE) if transaction.execute(SETTLE).affected_rows.positive?
             read(transaction)
           end
 
