@@ -42,6 +42,9 @@ module Elah
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
     attr_accessor :fiber_state
 
+    # @return [Exception, nil] what a wait of the current request or call has raised last to end it, unless that was a time limit whose block is over
+    attr_accessor :ended_by
+
     # @return [Integer, false] the last wait that ended with {#wake}
     attr_reader :woken
 
@@ -75,7 +78,7 @@ module Elah
     # @param is_service [Boolean]
     def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
-      @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = nil
+      @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
       @raising_shields = @shields = @unit = 0
       @transient = is_transient
       @service = is_service
@@ -164,7 +167,7 @@ module Elah
     # Leaves the blocks that have not ended with their request or call.
     def leave_blocks
       @unit += 1
-      @deadline = @limits = @masks = nil
+      @deadline = @masks = nil
       @shields = 0
     end
 
@@ -194,7 +197,7 @@ module Elah
 
     # @raise [Exception] the next kept exception that no shield defers
     def raise_postponed
-      postponed = next_postponed and raise postponed
+      postponed = next_postponed and raise(@ended_by = postponed.exception)
     end
 
     # Calls the block when the current request or spawned fiber has ended, in the same fiber. The last block is called first.
@@ -214,7 +217,7 @@ module Elah
     #
     # @yieldparam exception [Exception] an exception that ended a block
     def finish(&failed)
-      @postponed = nil
+      @postponed = @ended_by = nil
       call_endings(&failed)
     end
 

@@ -71,7 +71,8 @@ module Elah
       # @raise [Elah::OutsideLoop] in the loop itself
       def limit(seconds, exception, kind)
         task = waiting_task
-        late = Interruption.new(exception, kind)
+        made = nil
+        late = Interruption.new(-> { made = exception.call }, kind)
         shields = task.shields(late)
         unit = task.enter_block
         id = new_wait
@@ -82,6 +83,7 @@ module Elah
         ensure
           forget(id)
           task.withdraw(late)
+          task.ended_by = nil if made && task.ended_by.equal?(made)
         end
       end
 

@@ -4,10 +4,6 @@ module Elah
   class Task
     # The time until which a {Task} has to end.
     module Deadline
-      # A time limit of a block that runs.
-      Limit = Struct.new(:passed)
-      private_constant :Limit
-
       # @return [Float, nil] its deadline, in seconds of the monotonic clock; a request has its own deadline in addition
       attr_accessor :deadline
 
@@ -23,30 +19,14 @@ module Elah
       # Has the deadline during the block, unless it has an earlier one.
       #
       # @param due [Float] seconds of the monotonic clock
-      # @yieldparam limit [Limit] for {#pass}
       def due_by(due)
         unit = enter_block
         previous = @deadline
         @deadline = due if previous.nil? || due < previous
-        (@limits ||= []) << (limit = Limit.new(false))
-        yield limit
+        yield
       ensure
-        if @unit == unit
-          @limits.delete_if { |other| other.equal?(limit) }
-          put_back(previous)
-        end
+        put_back(previous) if @unit == unit
       end
-
-      # Notes that a limit has passed.
-      #
-      # @param limit [Limit]
-      def pass(limit)
-        limit.passed = true
-        overdue { nil }
-      end
-
-      # @return [Boolean] whether a limit has passed whose block has not ended
-      def late? = @limits.to_a.any?(&:passed)
 
       # Has no deadline any more, because that has passed: what `ensure` blocks call may take its time.
       #

@@ -53,7 +53,7 @@ module Elah
 
         # @api private
         # @return [Boolean] whether an exception cancels the calling fiber; otherwise it is the outcome of one of its calls
-        def cancels?(error) = error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.current_task&.late? || Elah.deadline&.zero?
+        def cancels?(error) = error.is_a?(Cancelled) || error.is_a?(ClientGone) || error.equal?(Elah.current_task&.ended_by) || Elah.deadline&.zero?
 
         # Claims the shards that this worker owns, unless it has.
         #
