@@ -83,7 +83,9 @@ fn read_rational(ruby: &Ruby, decimals: u8, value: Value) -> Result<i64, Error> 
     let rational = match value.funcall::<_, _, Value>("to_r", ()) {
         Ok(rational) => rational,
         // NaN, infinities and complex numbers have none.
-        Err(error) if [ruby.exception_float_domain_error(), ruby.exception_range_error()].into_iter().any(|it| error.is_kind_of(it)) => {
+        Err(error)
+            if [ruby.exception_float_domain_error(), ruby.exception_range_error()].into_iter().any(|it| error.is_kind_of(it)) =>
+        {
             return Err(raised(ruby, &E::NotANumber { text: text() }));
         }
         Err(error) => return Err(error),
