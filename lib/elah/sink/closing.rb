@@ -13,8 +13,8 @@ module Elah
       end
 
       # @api private
-      # Keeps the journals closed during the block, which forks: the own one, and those of dead processes, which nobody else could take over as long as
-      # the fork lives. It waits for an opening that is under way; the next one waits for the fork.
+      # Keeps the journals closed during the block, which forks: the own one, and those of dead processes, which nobody else could take over while the
+      # fork lives. It waits for an opening that is under way; the next one waits for the fork.
       def closed_for_fork
         is_locked = @lock.try_lock || @lock.lock # in a trap, only the first may be called
         @left = @journal || @left

@@ -6,8 +6,8 @@ require "securerandom"
 module Elah
   class Store
     # The right to write what one process keeps in memory and in a table: a lease pool, a ranked set. The process that opened it last has the right:
-    # a row has its token, and each write is a transaction that compares the row. The trial run of a restart only reads, as the server that runs goes on
-    # to write.
+    # a row has its token, and each write is a transaction that compares the row. The trial run of a restart only reads, because the running server
+    # goes on to write.
     class Ownership
       TABLE = "elah:owners"
       TAKEN = "Another process has opened it since, and only one can write it."

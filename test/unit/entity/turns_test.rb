@@ -6,7 +6,7 @@ require "support/entity_case"
 # Who gets the turn of an entity when many call it.
 class EntityTurnsTest < EntityCase
   class Starter < Elah::Entity
-    def begin = (@began = Elah.async { sleep && state.put("late", "1") }) && nil
+    def begin = (@began = Elah.async { Queue.new.pop }) && nil
     def ended? = @began.done?
   end
 
@@ -14,9 +14,9 @@ class EntityTurnsTest < EntityCase
   def test_the_fibers_that_a_method_has_started_end_with_its_call
     starters = Starter.in(@store)
     Elah.run do
-      own = Elah.async { sleep }
+      own = Elah.async { Queue.new.pop }
       starters["1"].begin
-      sleep(0)
+      Fiber.scheduler.yield
       assert_predicate starters["1"], :ended?
       refute_predicate own, :done?, "of the caller"
       own.cancel

@@ -238,8 +238,8 @@ module Elah
           def write(sql, shards)
             [*TABLES.split(";\n"), COMMIT].each { |statement| sql.execute(statement) }
             sql.execute("INSERT INTO elah_shards (shard) SELECT generate_series(0, $1::int - 1)", shards)
-            sql.execute("INSERT INTO elah_cluster (format, name, shards, version, place) VALUES ($1, gen_random_uuid(), $2, $3, #{HERE})", FORMAT, shards,
-                        Membership::VERSION)
+            sql.execute("INSERT INTO elah_cluster (format, name, shards, version, place) VALUES ($1, gen_random_uuid(), $2, $3, #{HERE})",
+                        FORMAT, shards, Membership::VERSION)
             read(sql)
           end
 
