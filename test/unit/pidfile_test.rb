@@ -86,6 +86,16 @@ class PidfileTest < Minitest::Test
     end
   end
 
+  # After the machine had crashed, the server did not start while another process had its number, and said to stop that.
+  def test_one_that_was_written_before_its_process_began_is_replaced
+    with_process do |pid|
+      File.write(@path, pid.to_s)
+      File.utime(Time.now, Time.now - 60, @path)
+      Elah::Pidfile.check(@path, Process.pid)
+      assert_equal "#{Process.pid}\n", hold
+    end
+  end
+
   def test_a_stale_or_senseless_one_is_replaced
     dead = nil
     with_process { |pid| dead = pid }
