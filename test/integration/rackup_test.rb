@@ -207,6 +207,23 @@ class RackupTest < Minitest::Test
     end
   end
 
+  # It had the socket: it kept the port when the server had ended.
+  def test_a_program_that_is_started_by_config_ru_has_no_socket_after_a_restart
+    app = <<~RUBY
+      require "elah"
+      PROGRAM = IO.popen("cat", "w")
+      run ->(_env) { [200, { "content-type" => "text/plain" }, [PROGRAM.pid.to_s]] }
+    RUBY
+    with_file("config.ru", app) do |folder|
+      run_rackup(folder) do |process, listen, _url|
+        Process.kill(:HUP, process.pid)
+        program = body_of(listen.call)
+        assert_empty Dir["/proc/#{program}/fd/*"].map { |path| File.readlink(path) }.grep(/\Asocket:/)
+        Process.kill(:TERM, process.pid)
+      end
+    end
+  end
+
   def test_the_command_of_rails_serves_with_elah
     with_rails_app do |folder|
       run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|
