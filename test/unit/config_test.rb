@@ -63,7 +63,7 @@ class ConfigTest < Minitest::Test
     env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "a.pid", "WEB_CONCURRENCY" => "1",
             "ELAH_DATA" => "/srv/data" }
     config = load(env: env)
-    assert_equal [3000, "production", "a.pid", 1, "/srv/data"],
+    assert_equal [3000, "production", File.expand_path("a.pid"), 1, "/srv/data"],
                  [config.port, config.environment, config.pidfile, config.workers, config.data]
     assert_equal "staging", load(env: { "RACK_ENV" => "production", "ELAH_ENVIRONMENT" => "staging" }).environment
     assert_nil load(env: { "PIDFILE" => "" }).pidfile
