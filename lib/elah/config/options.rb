@@ -111,7 +111,7 @@ module Elah
              default: true
       option :data, :path, "Keeps the embedded store in this folder; creates it if it is missing.", default: "data"
       option :pidfile, :path, "Writes the process ID to this file; refuses to start while the process in it runs, unless that is younger than " \
-                              "the file.",
+                              "the file and not Elah.",
              variable: "PIDFILE"
       option :drain_seconds, :float, "Lets running requests finish for this long after INT or TERM.",
              unit: "seconds", default: 30.0, range: 0.0..86_400.0

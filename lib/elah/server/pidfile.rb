@@ -142,15 +142,18 @@ module Elah
       return false if pid == @server || !pid.positive?
 
       Process.kill(0, pid)
-      !younger?(pid)
+      !other?(pid)
     rescue Errno::ESRCH, RangeError # no process has a number above 64 bits
       false
     rescue Errno::EPERM
-      !younger?(pid)
+      !other?(pid)
     end
 
-    # After a crash of the machine, another process may have the number of the server. It began after the file was written.
-    def younger?(pid)
+    # After a crash of the machine, another program may have the number of the server. It began after the file was written. As the clock may have
+    # been set since, the name counts as well.
+    def other?(pid)
+      return false if File.binread("/proc/#{pid}/cmdline").include?("elah")
+
       began = Integer(File.read("/proc/#{pid}/stat")[/.*\) (.*)/m, 1].split[19]) / Etc.sysconf(Etc::SC_CLK_TCK).to_f
       age = Process.clock_gettime(Process::CLOCK_BOOTTIME) - began
       age + TOLERANCE_SECONDS < Time.now - File.mtime(@path)
