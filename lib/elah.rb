@@ -85,3 +85,6 @@ module Elah
     def settings = config.settings
   end
 end
+
+# Before an app can start programs, which would have the sockets that the previous image of the server left.
+Elah::Restart.current if Elah::Options::Environment.restarted?

@@ -31,7 +31,7 @@ class ArchitectureTest < Minitest::Test
   # The only files that may ask for the time of day: log lines, the start of a lease pool's clock, expiries in the
   # store, the moment of a backup, the name of a journal, the Date header, the number of a generation.
   WALL_CLOCK_FILES = %w[
-    lib/elah/server/log.rb lib/elah/server/placement/single.rb lib/elah/store/clock.rb
+    lib/elah/server/log.rb lib/elah/server/pidfile.rb lib/elah/server/placement/single.rb lib/elah/store/clock.rb
     lib/elah/collections/lease_pool/clock.rb lib/elah/store/backup/contents.rb
     clock/src/lib.rs store/src/journal.rs http/src/connection.rs loop/src/shutdown_watchdog.rs
   ].freeze

@@ -86,7 +86,8 @@ module Elah
     def initialize(layers, hooks:, settings:, warnings: [])
       defaults = Options.all.to_h { |option| [option.name, option.default] }
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
-      @values[:data] = Text.path(@values[:data])
+      # The app may enter another folder.
+      %i[data pidfile run_dir].each { |name| @values[name] &&= Text.path(@values[name]) }
       @values.freeze
       @asked = {}
       @limits = Options.all.select(&:limit).to_h { |option| [option.name, @values[option.name]] }.freeze

@@ -53,6 +53,13 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # The trial process of a restart became the owner, and what the workers had acknowledged in memory was lost.
+  def test_an_app_that_calls_an_entity_while_it_loads_is_refused
+    app = "#{File.read(APP).sub(/^run .*/, '')}\nACCOUNTS['a'].balance\nrun Api"
+    error = assert_raises(ElahServer::Failure) { supervised(app) { flunk } }
+    assert_match(/make first calls in Elah\.async, in the hook before_worker_boot/, error.message)
+  end
+
   def test_each_worker_calls_every_entity
     supervised(APP) do |server|
       answers = Array.new(200) { |n| json(server, "/balance/#{KEYS[n % KEYS.size]}") }

@@ -207,6 +207,52 @@ class RackupTest < Minitest::Test
     end
   end
 
+  # It had the socket: it kept the port when the server had ended.
+  def test_a_program_that_is_started_by_config_ru_has_no_socket_after_a_restart
+    app = <<~RUBY
+      require "elah"
+      PROGRAM = IO.popen("cat", "w")
+      run ->(_env) { [200, { "content-type" => "text/plain" }, [PROGRAM.pid.to_s]] }
+    RUBY
+    with_file("config.ru", app) do |folder|
+      run_rackup(folder) do |process, listen, _url|
+        Process.kill(:HUP, process.pid)
+        program = body_of(listen.call)
+        assert_empty Dir["/proc/#{program}/fd/*"].map { |path| File.readlink(path) }.grep(/\Asocket:/)
+        Process.kill(:TERM, process.pid)
+      end
+    end
+  end
+
+  # The trial run became the owner of the entity, beside the server.
+  def test_a_trial_run_of_rackup_calls_no_entity
+    app = <<~RUBY
+      require "elah"
+      class Tally < Elah::Entity
+        def add = @count = @count.to_i + 1
+      end
+      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      begin
+        TALLIES["a"].add
+      rescue Elah::OutsideLoop => e
+        File.write("refused", e.message)
+        raise
+      end
+      run ->(_env) { [200, { "content-type" => "text/plain" }, [TALLIES["a"].add.to_s]] }
+    RUBY
+    with_file("config.ru", app) do |folder|
+      refused = File.join(folder, "refused")
+      run_rackup(folder) do |process, _listen, url|
+        assert_equal "2", body_of(url)
+        Process.kill(:HUP, process.pid)
+        wait_until("the trial run is refused") { File.size?(refused) }
+        assert_equal "3", body_of(url)
+        Process.kill(:TERM, process.pid)
+      end
+      assert_match(/The app is being loaded/, File.read(refused))
+    end
+  end
+
   def test_the_command_of_rails_serves_with_elah
     with_rails_app do |folder|
       run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|

@@ -140,6 +140,16 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # They were in the folder that the app had entered, where `elah status` did not find them.
+  def test_relative_paths_start_at_the_folder_in_which_the_server_was_started
+    app = "Dir.mkdir('entered') unless Dir.exist?('entered')\nDir.chdir('entered')\nrun ->(_env) { [204, {}, []] }"
+    ElahServer.start(app, pidfile: "pid", run_dir: "run", data: "data", workers: 2) do |server|
+      assert_equal server.pid, Integer(File.read(File.join(server.folder, "pid")))
+      assert_path_exists File.join(server.folder, "run", server.pid.to_s, "scoreboard")
+      assert_empty Dir.children(File.join(server.folder, "entered"))
+    end
+  end
+
   # Where standard output is a file or a pipe, it appeared when the server ended.
   def test_what_an_app_prints_appears_at_once
     ElahServer.start("puts 'loaded'\nrun Class.new(Elah::API) { get(:prints) { puts 'printed' } }") do |server|

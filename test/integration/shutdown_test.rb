@@ -46,6 +46,17 @@ class ShutdownTest < Minitest::Test
     run App
   RUBY
 
+  COMPUTING = <<~'RUBY'
+    class App < Elah::API
+      get("/") { "served" }
+      get("/computing") do
+        warn "computing"
+        nil until File.exist?("done")
+      end
+    end
+    run App
+  RUBY
+
   STREAMS = <<~'RUBY'
     NEWS = Elah::Broadcast.new
     class App < Elah::API
@@ -110,6 +121,22 @@ class ShutdownTest < Minitest::Test
         assert_match(/the handler cleaned up/, server.log)
         assert_match(/the hook ran/, server.log)
       end
+    end
+  end
+
+  # All after the 128th were reset, though the system had accepted them.
+  def test_all_connections_that_wait_when_term_comes_are_answered
+    ElahServer.start(COMPUTING) do |server|
+      clients = [server.connect.write("GET /computing HTTP/1.1\r\nHost: a\r\n\r\n")]
+      server.wait_for(/^computing$/)
+      request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+      300.times { clients << server.connect.write(request) }
+      server.signal(:TERM)
+      File.write(File.join(server.folder, "done"), "")
+      assert_equal [200], clients.map { |client| client.read_answer.status }.uniq
+      assert_predicate server.wait_until_ended, :success?
+    ensure
+      clients&.each(&:close)
     end
   end
 

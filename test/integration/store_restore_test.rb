@@ -45,6 +45,26 @@ class StoreRestoreTest < BackupCase
     refute_path_exists path("r")
   end
 
+  # The commands leave a file beside the store, with which the backup was said to be "not what was written".
+  def test_a_backup_whose_stores_were_looked_at_is_restored
+    fill(300_000)
+    succeed("backup", path("b"))
+    %w[check stats].each { |command| succeed(command, data: path("b")) }
+    assert_path_exists path("b/numbers/lock.mdb")
+    succeed("restore", path("b"), data: path("r"))
+    assert_equal %w[data.mdb], Dir.children(path("r/numbers"))
+    assert_match(%r{/numbers: no damage}, succeed("check", data: path("r")).first)
+  end
+
+  # The process was said to hold an older opening of the store.
+  def test_two_names_of_a_store_are_named_and_not_backed_up
+    fill
+    File.symlink("numbers", File.join(@data, "latest"))
+    error = refuse("backup", path("b"))
+    assert_match(%r{#{@data}/latest and #{@data}/numbers are one store: remove the link}, error)
+    refute_path_exists path("b")
+  end
+
   def test_a_stream_from_elsewhere_writes_nothing_outside
     FileUtils.mkdir_p(path("evil/below"))
     File.write(path("evil/outside"), "x")

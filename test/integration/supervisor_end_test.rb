@@ -85,6 +85,39 @@ class SupervisorEndTest < Minitest::Test
     end
   end
 
+  BOOTS = "before_worker_boot { warn('a worker boots') && sleep(0.01) while File.exist?(BROKEN) }"
+
+  # All waited for it for drain_seconds, and the server ended with 75.
+  def test_a_stop_does_not_wait_for_a_worker_that_boots
+    with_booting_worker do |server|
+      server.signal(:TERM)
+      assert_predicate server.wait_until_ended, :success?
+    end
+  end
+
+  # It drained, but was never told that all stop, and all waited for it for drain_seconds.
+  def test_a_worker_that_is_ready_and_not_known_to_be_so_stops
+    app = File.expand_path("../support/apps/accounts.rb", __dir__)
+    with_booting_worker(app) do |server, broken|
+      Process.kill(:STOP, server.pid)
+      File.delete(broken)
+      wait_until("it is ready") { workers(server).size == 2 }
+      Process.kill(:TERM, server.pid)
+      Process.kill(:CONT, server.pid)
+      assert_predicate server.wait_until_ended, :success?
+    end
+  end
+
+  # A server with a worker that serves and one that boots as long as a file is there.
+  def with_booting_worker(app = APP)
+    supervised_with_config(BOOTS, app, drain_seconds: 3600) do |server, broken|
+      File.write(broken, "")
+      Process.kill(:KILL, worker_pids(server).last)
+      server.wait_for(/a worker boots/)
+      yield server, broken
+    end
+  end
+
   def test_an_app_whose_workers_never_boot_ends_the_server
     error = assert_raises(ElahServer::Failure) do
       supervised_with_config("before_worker_boot { raise 'no database' }") { flunk }

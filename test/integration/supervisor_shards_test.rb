@@ -31,7 +31,7 @@ class SupervisorShardsTest < Minitest::Test
       config = "before_worker_boot { warn('a worker boots') && sleep(0.01) while File.exist?(#{gate.inspect}) }"
       supervised_with_config(config, APP) do |server|
         FileUtils.touch(gate)
-        Process.kill(:KILL, workers(server).first[:pid])
+        Process.kill(:KILL, workers(server).last[:pid])
         server.wait_for(/a worker boots/)
         server.signal(:TTOU)
         server.wait_for(/The number of workers is 1/)
@@ -40,6 +40,18 @@ class SupervisorShardsTest < Minitest::Test
         assert_equal "hello", server.get("/").body
         refute_match(/TypeError|Failure \d/, server.log)
       end
+    end
+  end
+
+  # The only one that served was stopped.
+  def test_the_number_of_workers_stays_while_the_others_fail_to_boot
+    supervised_with_config("before_worker_boot { raise 'no database' if File.exist?(BROKEN) }") do |server, broken|
+      File.write(broken, "")
+      Process.kill(:KILL, workers(server).first[:pid])
+      server.wait_for(/Failure 2 in a row/)
+      server.signal(:TTOU)
+      server.wait_for(/No other worker is ready: there are still 2 workers/)
+      assert_equal "hello", server.get("/").body
     end
   end
 

@@ -34,7 +34,8 @@ class CliTest < Minitest::Test
 
       value = option.default&.to_s || "1"
       config = arguments(option.flag, value).config
-      expected = option.name == :data ? File.expand_path(value) : option.check(value, source: "test")
+      path = %i[data pidfile run_dir].include?(option.name)
+      expected = path ? File.expand_path(value) : option.check(value, source: "test")
       assert_equal expected, config.public_send(option.name)
       assert_equal expected, arguments("#{option.flag}=#{value}").config.public_send(option.name)
     end

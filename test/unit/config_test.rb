@@ -60,10 +60,10 @@ class ConfigTest < Minitest::Test
   end
 
   def test_usual_variables_are_read_and_elahs_own_name_beats_them
-    env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "a.pid", "WEB_CONCURRENCY" => "1",
+    env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "/run/a.pid", "WEB_CONCURRENCY" => "1",
             "ELAH_DATA" => "/srv/data" }
     config = load(env: env)
-    assert_equal [3000, "production", "a.pid", 1, "/srv/data"],
+    assert_equal [3000, "production", "/run/a.pid", 1, "/srv/data"],
                  [config.port, config.environment, config.pidfile, config.workers, config.data]
     assert_equal "staging", load(env: { "RACK_ENV" => "production", "ELAH_ENVIRONMENT" => "staging" }).environment
     assert_nil load(env: { "PIDFILE" => "" }).pidfile

@@ -14,9 +14,9 @@ class PidfileTest < Minitest::Test
   def hold = Elah::Pidfile.hold(@path) { File.read(@path) }
 
   # A process that lives until the block ends.
-  def with_process
+  def with_process(name = "cat")
     input, output = IO.pipe
-    pid = Process.spawn("cat", in: input, out: File::NULL)
+    pid = Process.spawn(["cat", name], in: input, out: File::NULL)
     input.close
     yield pid
   ensure
@@ -83,6 +83,25 @@ class PidfileTest < Minitest::Test
       File.write(@path, pid.to_s)
       assert_includes assert_raises(Elah::Pidfile::Held) { hold }.message, "Process #{pid}"
       assert_equal pid.to_s, File.read(@path)
+    end
+  end
+
+  # After the machine had crashed, the server did not start while another process had its number, and said to stop that.
+  def test_one_that_was_written_before_its_process_began_is_replaced
+    with_process do |pid|
+      File.write(@path, pid.to_s)
+      File.utime(Time.now, Time.now - 60, @path)
+      Elah::Pidfile.check(@path, Process.pid)
+      assert_equal "#{Process.pid}\n", hold
+    end
+  end
+
+  # The clock may have been set while it ran.
+  def test_one_that_seems_older_than_a_process_with_the_name_of_the_server_is_kept
+    with_process("elah serve") do |pid|
+      File.write(@path, pid.to_s)
+      File.utime(Time.now, Time.now - 60, @path)
+      assert_raises(Elah::Pidfile::Held) { Elah::Pidfile.check(@path, Process.pid) }
     end
   end
 

@@ -52,6 +52,19 @@ class RunDirTest < Minitest::Test
     assert_raises(Elah::RunDirError) { Elah::RunDir.make("/proc/elah/run") }
   end
 
+  # It removed the folder that the first, in another container, had just made, or both used it.
+  def test_of_servers_with_one_process_id_that_start_together_the_second_is_refused
+    with_base do |base|
+      first = Elah::RunDir.make(base)
+      second = Thread.new { assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }.message }
+      second.report_on_exception = false
+      Thread.pass until second.stop?
+      Elah::Scoreboard.create(first.scoreboard_path, 1, 1, 1)
+      first.hold
+      assert_match(/A server with the same process ID uses/, second.value)
+    end
+  end
+
   def test_what_dead_servers_left_is_removed_and_what_lives_stays
     with_base do |base|
       Dir.mkdir(base, 0o700)

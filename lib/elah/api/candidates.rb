@@ -20,20 +20,25 @@ module Elah
         @not_found = not_found
       end
 
-      # Responds with the first endpoint that serves the version. If there is none, the last one refuses the request; a single endpoint leaves the
-      # path to other apps.
+      # Responds with the first endpoint that serves the version. If there is none, the last one refuses the request; a single endpoint, with no
+      # other of the path, leaves it to apps that the server tries next.
       def handle(request)
         chosen = serving(request) || reroute(request, excluded = [request.route])
         return chosen.handle(request) if chosen
 
-        refusing = excluded.filter_map { |id| @targets[id] }.grep(Candidates).flat_map(&:endpoints)
-        refusing.size > 1 ? refusing.max_by(&:position).handle(request) : @not_found.send_not_found(request)
+        targets = excluded.filter_map { |id| @targets[id] }
+        refusing = targets.grep(Candidates).flat_map(&:endpoints)
+        return @not_found.send_not_found(request) if refusing.size == 1 && targets.none? { |target| unversioned?(target) }
+
+        refusing.max_by(&:position).handle(request)
       end
 
       # @return [Class, nil]
       def serving(request) = @endpoints.find { |endpoint| endpoint.serves?(request) }
 
       private
+
+      def unversioned?(target) = target.is_a?(Class) && target < Endpoint
 
       # @param excluded [Array<Integer>] IDs of the routes that refuse the request, to which the others are added
       # @return [#handle, nil]

@@ -110,7 +110,9 @@ module Elah
       option :adapters, :boolean, "Adapts ActiveRecord, dalli, excon, i18n, mysql2, Net::HTTP, sentry-ruby and sqlite3 to fibers if they are loaded.",
              default: true
       option :data, :path, "Keeps the embedded store in this folder; creates it if it is missing.", default: "data"
-      option :pidfile, :path, "Writes the process ID to this file; refuses to start while the process in it runs.", variable: "PIDFILE"
+      option :pidfile, :path, "Writes the process ID to this file; refuses to start while the process in it runs, unless that is younger than " \
+                              "the file and not Elah.",
+             variable: "PIDFILE"
       option :drain_seconds, :float, "Lets running requests finish for this long after INT or TERM.",
              unit: "seconds", default: 30.0, range: 0.0..86_400.0
       option :stall_ms, :integer, "Logs a handler that blocks the loop for longer, with its current Ruby line.",

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "fileutils"
 require_relative "../errors"
 
@@ -14,7 +15,10 @@ module Elah
 
     # How long the file may be locked: a server that starts at the same time needs milliseconds.
     LOCK_SECONDS = 5
-    private_constant :LOCK_SECONDS
+
+    # How much younger than the file a process has to be: the clock of the system may be set a little.
+    TOLERANCE_SECONDS = 2
+    private_constant :LOCK_SECONDS, :TOLERANCE_SECONDS
 
     class << self
       # @param path [String, nil] nil and a device, such as /dev/null, write no file
@@ -138,11 +142,23 @@ module Elah
       return false if pid == @server || !pid.positive?
 
       Process.kill(0, pid)
-      true
+      !other?(pid)
     rescue Errno::ESRCH, RangeError # no process has a number above 64 bits
       false
     rescue Errno::EPERM
-      true
+      !other?(pid)
+    end
+
+    # After a crash of the machine, another program may have the number of the server. It began after the file was written. As the clock may have
+    # been set since, the name counts as well.
+    def other?(pid)
+      return false if File.binread("/proc/#{pid}/cmdline").include?("elah")
+
+      began = Integer(File.read("/proc/#{pid}/stat")[/.*\) (.*)/m, 1].split[19]) / Etc.sysconf(Etc::SC_CLK_TCK).to_f
+      age = Process.clock_gettime(Process::CLOCK_BOOTTIME) - began
+      age + TOLERANCE_SECONDS < Time.now - File.mtime(@path)
+    rescue SystemCallError, NoMethodError, TypeError, ArgumentError # no such file, or of another form
+      false
     end
   end
 end

@@ -43,6 +43,9 @@ module Elah
     # @return [Restart] of this process, with the state that the previous image left
     def self.current = @current ||= new(Options::Environment.take_restart)
 
+    # @return [Boolean] whether this process is known to be a trial run; under `rackup` it is, once Elah is loaded
+    def self.trial? = !@current.nil? && @current.trial?
+
     # @return [Hash{String=>Object}] the state that the previous image left; empty at a first start
     attr_reader :state
 

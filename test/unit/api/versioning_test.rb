@@ -67,14 +67,40 @@ class APIVersioningTest < APICase
     assert_includes limited.gates.values.flatten, up
   end
 
-  def test_a_request_for_another_version_may_reach_a_mounted_app
+  # As in Grape. The mounted app answered, and so did a catch-all route.
+  def test_a_request_for_another_version_reaches_no_mounted_app
     rack = ->(env) { [200, {}, ["rack #{env['PATH_INFO']}"]] }
     mounting = api do
       version("v1", using: :accept_version_header) { get(:x) { "v1" } }
       mount rack
     end
     assert_equal "v1", get(mounting, "/x", headers: { "Accept-Version" => "v1" }).body
-    assert_equal "rack /x", get(mounting, "/x", headers: { "Accept-Version" => "v0" }).body
+    assert_equal [404, "pass"], get(mounting, "/x", headers: { "Accept-Version" => "v0" })
+      .then { |answer| [answer.status, answer.headers["x-cascade"]] }
+    mounting = api do
+      version("v1", using: :accept_version_header) { get(:x) { "v1" } }
+      route(:any, "*path") { "caught" }
+    end
+    assert_equal 406, get(mounting, "/x", headers: { "Accept-Version" => "v0" }).status
+  end
+
+  # The catch-all route or the mounted app answered: a client of a version that is no more got the page of another app.
+  def test_a_version_that_no_endpoint_of_the_path_has_is_refused_beside_what_serves_all_paths
+    versions = %w[v1 v2].map do |name|
+      api do
+        version name, using: :accept_version_header
+        get(:x) { version }
+      end
+    end
+    caught = api { versions.each { |one| mount one } && route(:any, "*path") { error!("caught", 404) } }
+    mounted = api { versions.each { |one| mount one } && mount(->(_env) { [200, {}, ["mounted"]] } => "/") }
+    [caught, mounted].each do |root|
+      answers = %w[v1 v2 v3].map { |name| get(root, "/x", headers: { "Accept-Version" => name }) }
+      assert_equal([[200, "v1"], [200, "v2"], [406, "The requested version is not supported."]],
+                   answers.map { |answer| [answer.status, answer.body] })
+    end
+    assert_equal [[404, "caught"], [200, "mounted"]],
+                 [caught, mounted].map { |root| get(root, "/y").then { |answer| [answer.status, answer.body] } }
   end
 
   def test_problems_about_versions

@@ -61,6 +61,9 @@ module Elah
       # @return [String, nil]
       def take_restart(env = ENV) = env.delete("ELAH_RESTART")
 
+      # @return [Boolean] whether the previous image of this process left its state
+      def restarted?(env = ENV) = env.key?("ELAH_RESTART")
+
       # @return [Hash{String=>String}] all variables, except those that were meant for this image alone
       def lasting(env = ENV) = env.to_h.except("ELAH_RESTART", *LISTEN)
 

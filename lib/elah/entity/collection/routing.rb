@@ -130,10 +130,10 @@ module Elah
 
         # The trial run of a restart would become the owner of entities that the running workers have in memory.
         def refuse_during_load
-          return unless !Elah.autoload?(:AppFile) && AppFile.loading?
+          return unless Restart.trial? || (!Elah.autoload?(:AppFile) && AppFile.loading?)
 
-          raise OutsideLoop, "The app is being loaded, and may be so beside a server that owns the entities #{@name}: make first calls in Elah.async, " \
-                             "in the hook before_worker_boot."
+          raise OutsideLoop, "The app is being loaded, and may be so beside a server that owns the entities #{@name}: make first calls in " \
+                             "Elah.async, in the hook before_worker_boot."
         end
 
         def scatter(calls, give_up_at)

@@ -130,6 +130,8 @@ module Elah
         return @log.warn("There is only one worker: ignoring TTOU") if number == 1
 
         slot = @workers.slots.last
+        return @log.warn("No other worker is ready: there are still #{number} workers") if slot.child&.ready? && alone?(slot)
+
         hand_over(@table.moves(number - 1))
         child = slot.child # a crashed one was started again meanwhile
         @workers.slots = number - 1
@@ -137,6 +139,9 @@ module Elah
         retire(child) if child
         @log.info("The number of workers is #{number - 1}")
       end
+
+      # Others may fail in their boot again and again.
+      def alone?(slot) = (@workers.slots - [slot]).none? { |other| other.child&.ready? }
 
       def hand_over(moves)
         owners = moves.keys.group_by { |shard| @table.scoreboard.owner_of(shard) }

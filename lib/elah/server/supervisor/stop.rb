@@ -18,9 +18,14 @@ module Elah
         end_trial
         @stop_by = Concurrency.now + @config.drain_seconds + Worker::GRACE_SECONDS
         @stop_reason = "it did not drain within #{@config.drain_seconds} s"
-        # Nobody waits for a worker that boots.
-        @workers.children.each { |child| child.ready? ? child.control.say("stop") : child.kill(:TERM) }
+        @workers.children.each { |child| stop_child(child) }
         @sockets.close
+      end
+
+      # Nobody waits for a worker that boots. One whose "ready" has not been read yet only begins to drain at the signal, and needs the word as well.
+      def stop_child(child)
+        child.control.say("stop")
+        child.kill(:TERM) unless child.ready?
       end
 
       def continue_stopping

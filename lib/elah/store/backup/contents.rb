@@ -64,6 +64,7 @@ module Elah
           @stores = self.class.stores(data)
           raise Failed, "No store in #{data}: set --data to the data folder of the app." if @stores.empty?
 
+          refuse_aliases
           @stores.each { |store| Store.check(path(store)) } # before anything is held
           @ledgers = @stores.select { |store| self.class.ledger?(path(store)) }
           @sinks = @ledgers.map { |ledger| ::File.dirname(ledger) }
@@ -96,6 +97,13 @@ module Elah
         def close = @open.each(&:close)
 
         private
+
+        # A process opens a store once.
+        def refuse_aliases
+          same = @stores.group_by { |store| ::File.stat(path(::File.join(store, "data.mdb"))).then { |stat| [stat.dev, stat.ino] } }
+          names = same.values.find { |stores| stores.size > 1 } or return
+          raise Failed, "#{names.map { |name| path(name) }.join(' and ')} are one store: remove the link, or move it out of #{@data}."
+        end
 
         # Descriptors of all segments are held at once.
         def pin_all
