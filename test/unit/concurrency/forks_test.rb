@@ -15,11 +15,14 @@ class ForksTest < Minitest::Test
       def mail = puts("mail")
     end
     accounts = Account.in(Elah::Store.open(ARGV[0], bytes_max: 1024**2))
-    calls = { "call" => -> { [accounts["1"].job] }, "call_many" => -> { accounts.call_many([["1", :job], ["2", :mail]]) },
-              "gather" => lambda {
-                Elah.gather { |g| [["1", :job], ["2", :mail]].each { |key, name| g.call(key, accounts[key].deferred.public_send(name)) } }
-                    .map(&:value)
-              } }
+    both = [["1", :job], ["2", :mail]]
+    calls = {
+      "call" => -> { [accounts["1"].job] },
+      "call_many" => -> { accounts.call_many(both) },
+      "gather" => lambda {
+        Elah.gather { |g| both.each { |key, name| g.call(key, accounts[key].deferred.public_send(name)) } }.map(&:value)
+      }
+    }
     $stdout.sync = true
     ARGV[1] == "loop" ? Elah.run { p calls.fetch(ARGV[2]).call } : p(calls.fetch(ARGV[2]).call)
   RUBY
