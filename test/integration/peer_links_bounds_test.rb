@@ -96,4 +96,33 @@ class PeerLinksBoundsTest < PeerLinksCase
       assert_equal 1, links.peer(peers[0].path).call([:echo, 1], 5)
     end
   end
+
+  # No time was left for them, so what they had taken at the other worker was never given back.
+  def test_ensure_blocks_call_after_a_limit_has_passed
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      noting = lambda do |note, &wait|
+        wait.call
+      ensure
+        other.call([:note, note], patience_seconds)
+      end
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { noting.(1) { Elah.timeout(1000) { sleep } } } }
+      Elah.gather(deadline: 0.01) { |g| g.call(:late, fallback: nil) { noting.(2) { sleep } } }
+      wait_until("both are noted") { turn && other.call([:notes], patience_seconds) == [1, 2] }
+    end
+  end
+
+  # The call was cancelled at the other worker in the middle of the block that nothing should cancel.
+  def test_a_call_in_a_shield_outlives_the_deadline_around_it
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      replies = []
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.05) { Elah.shield { replies << other.call([:wait, 0.2, 1], patience_seconds) } && sleep }
+      end
+      assert_equal [1], replies
+    end
+  end
 end
