@@ -194,6 +194,15 @@ class AsyncTest < Minitest::Test
     assert_equal 3, assert_raises(SystemExit) { Elah.run { Elah.async { exit 3 } } }.status
   end
 
+  # Its loop was taken for one that needs its scheduler: the thread ended with SchedulerInUse, which blamed the app.
+  def test_a_thread_that_is_killed_while_a_fiber_computes_ends
+    begun = Thread::Queue.new
+    thread = Thread.new { Elah.run { (begun << true) && loop { nil } } }
+    thread.report_on_exception = false
+    begun.pop
+    assert_same thread, thread.kill.join(60)
+  end
+
   def test_another_loop_cannot_wait_for_it
     Elah.run do
       fiber = Elah.async { sleep(0.05) }
