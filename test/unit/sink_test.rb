@@ -332,8 +332,8 @@ class SinkTest < SinkCase
     wait_until("all are settled") { events.flush && account(events) == [2, 2, 0, 0] }
   end
 
-  # The thread that forks holds the lock of the sink: a hook of another library that was loaded before Elah met it again,
-  # and the child ended with a ThreadError.
+  # The thread that forks holds the lock of the sink: a hook of a library that was loaded before Elah met it again, and
+  # the child ended with a ThreadError.
   def test_a_hook_of_another_library_pushes_in_the_fork
     script = <<~RUBY
       module Hook

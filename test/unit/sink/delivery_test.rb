@@ -82,7 +82,7 @@ class SinkDeliveryTest < SinkCase
     assert_nil events.check_ready
   end
 
-  # Without descriptors for a moment its loop could not start: the sink accepted events from then on, delivered none.
+  # Without descriptors for a moment its loop could not start: the sink accepted events from then on, and kept them.
   def test_a_delivery_whose_loop_cannot_start_begins_with_the_next_event
     taken = []
     events = sink { |batch| taken.concat(batch.map(&:bytes)) }
