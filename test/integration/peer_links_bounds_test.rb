@@ -52,6 +52,24 @@ class PeerLinksBoundsTest < PeerLinksCase
     end
   end
 
+  # As an object of another release. Its error ended the gather, and the results of all other calls were lost.
+  def test_a_result_that_cannot_be_loaded_is_the_failure_of_its_call
+    changed = Class.new { define_method(:marshal_load) { |_| raise KeyError, "a release of before" } }
+    Object.const_set(:Changed, changed)
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      assert_raises(KeyError) { other.call([:changed], patience_seconds) }
+      results = Elah.gather do |g|
+        g.call(:changed, Deferred.new(other, [:changed]))
+        g.call(:own) { 2 }
+      end
+      assert_equal [KeyError, 2], [results[:changed].error.class, results[:own].value]
+    end
+  ensure
+    Object.send(:remove_const, :Changed)
+  end
+
   # The other worker closed the link, with all its calls, and the call was sent again and again.
   def test_a_call_or_reply_that_is_too_long_for_the_other_worker_fails_alone
     [[{ link_payload_bytes_max: 1000 }, {}, [:length, "x" * 5_000_000], /has not run the call/],
