@@ -51,6 +51,9 @@ class StoreClusterTest < ClusterCase
     ask(urls[1], "UPDATE elah_writers SET fenced = false RETURNING writer")
     Elah::Store.open(urls[1], sweep_seconds: 3600).close
     assert_equal false, ask(urls[1], "SELECT fenced FROM elah_writers"), "its own are left alone"
+    ask(urls[1], "UPDATE elah_cluster SET place = '' RETURNING place") # what docs/cluster.md says for a physical copy
+    Elah::Store.open(urls[1], sweep_seconds: 3600).close
+    assert_equal true, ask(urls[1], "SELECT fenced FROM elah_writers")
   ensure
     names.each { |name| @sql.execute("DROP DATABASE IF EXISTS #{name} WITH (FORCE)") }
     @sql.execute("DROP ROLE owner")
