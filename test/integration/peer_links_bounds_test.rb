@@ -125,8 +125,9 @@ class PeerLinksBoundsTest < PeerLinksCase
       ensure
         other.call([:note, note], patience_seconds)
       end
-      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { noting.(1) { Elah.timeout(1000) { sleep } } } }
-      Elah.gather(deadline: 0.01) { |g| g.call(:late, fallback: nil) { noting.(2) { sleep } } }
+      never = Queue.new
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { noting.(1) { Elah.timeout(1000) { never.pop } } } }
+      Elah.gather(deadline: 0.01) { |g| g.call(:late, fallback: nil) { noting.(2) { never.pop } } }
       wait_until("both are noted") { turn && other.call([:notes], patience_seconds) == [1, 2] }
     end
   end
@@ -138,7 +139,9 @@ class PeerLinksBoundsTest < PeerLinksCase
       other = links.peer(peer.path)
       replies = []
       assert_raises(Elah::DeadlineExceeded) do
-        Elah.timeout(0.05) { Elah.shield { replies << other.call([:wait, 0.2, 1], patience_seconds) } && sleep }
+        Elah.timeout(0.05) do
+          Elah.shield { replies << other.call([:wait, 0.2, 1], patience_seconds) }
+        end
       end
       assert_equal [1], replies
     end

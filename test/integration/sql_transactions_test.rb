@@ -151,7 +151,8 @@ module SQLTransactions
   # fiber waited for the rows, and these for it.
   def test_a_fiber_of_the_block_that_reads_rows_is_refused_beside_earlier_ones
     sql = client
-    starts = [-> { Elah.async { sleep } }, -> { Elah.every(1000) { nil } }, -> { Elah.async { raise IOError }.wait }]
+    never = Queue.new
+    starts = [-> { Elah.async { never.pop } }, -> { Elah.every(1000) { nil } }, -> { Elah.async { raise IOError }.wait }]
     Elah.run do
       starts.each do |start|
         earlier = start.call

@@ -60,7 +60,7 @@ class EntityGatherTest < EntityCase
   # It was taken for the cancellation of the caller: calls that were stored were said to be cancelled, and those behind
   # it were not made.
   def test_a_method_that_raises_the_cancelled_of_its_own_fiber_fails_alone
-    accounts = accounts("giving up") { define_method(:give_up) { Elah.async { sleep }.cancel.value } }
+    accounts = accounts("giving up") { define_method(:give_up) { Elah.async { Queue.new.pop }.cancel.value } }
     Elah.run do
       [{}, { deadline: 20 }].each.with_index(1) do |options, round|
         replies = accounts.call_many([["1", :deposit, 1], ["2", :give_up], ["3", :deposit, 1]], **options)
@@ -78,7 +78,7 @@ class EntityGatherTest < EntityCase
       ensure
         let_a_limit_pass
       end
-      define_method(:let_a_limit_pass) { Elah.timeout(0.001) { sleep } rescue nil }
+      define_method(:let_a_limit_pass) { Elah.timeout(0.001) { Queue.new.pop } rescue nil }
     end
     Elah.run do
       %i[hold tidy].each do |name|
