@@ -152,7 +152,7 @@ module SQLTransactions
   def test_a_fiber_of_the_block_that_reads_rows_is_refused_beside_earlier_ones
     sql = client
     never = Queue.new
-    starts = [-> { Elah.async { never.pop } }, -> { Elah.every(1000) { nil } }, -> { Elah.async { raise IOError }.wait }]
+    starts = [-> { Elah.async { never.pop } }, -> { Elah.every(900) { nil } }, -> { Elah.async { raise IOError }.wait }]
     Elah.run do
       starts.each do |start|
         earlier = start.call
