@@ -142,7 +142,7 @@ module Elah
       return (job = Offload::Job.current) ? job.shielded(&block) : yield unless task
 
       result = task.shielded(&block)
-      held_off = task.next_postponed and raise held_off
+      task.raise_postponed
       result
     end
 

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "io/wait"
+require "open3"
 require "rbconfig"
 require "support/bank_cluster"
 
@@ -86,6 +87,18 @@ class ClusterScriptsTest < Minitest::Test
     end
   end
 
+  # The copy named the workers of the server as the owners of all accounts. They ran the calls, in their own database.
+  def test_a_script_on_a_restored_dump_changes_nothing_in_the_original
+    BankCluster.start(servers: 1) do |cluster|
+      KEYS.each { |key| assert_equal 201, cluster.deposit(cluster.servers[0], key, 1) }
+      console(cluster, "URL" => restored(cluster)) do |console|
+        deposits = "Elah.run { #{KEYS}.map { |key| ACCOUNTS[key].deposit(5)[:balance] }.uniq }"
+        assert_equal "6", ask(console, deposits)
+      end
+      assert_equal [1], cluster.balances(cluster.servers[0]).values.uniq
+    end
+  end
+
   # A thread made the whole process one that wants no accounts, until it was restarted.
   def test_a_thread_that_calls_entities_leaves_the_server_its_accounts
     app = "#{BankCluster::APP.sub('format :json', <<~'RUBY')}
@@ -128,6 +141,17 @@ class ClusterScriptsTest < Minitest::Test
   def owns(cluster, node)
     cluster.sql.value("SELECT count(*) FROM elah_shards JOIN elah_writers USING (writer) WHERE node = ? AND NOT fenced",
                       node)
+  end
+
+  # @return [String] the URL of another database, with what a dump has
+  def restored(cluster)
+    cluster.sql.execute("CREATE DATABASE restored")
+    url = cluster.database.url.sub(/\w+\z/, "restored")
+    commands = [["pg_dump", cluster.database.url], ["psql", "--quiet", "--set=ON_ERROR_STOP=1", url]]
+    commands.each { |command| command[0] = File.join(Servers::PostgreSQL::BIN, command[0]) }
+    statuses = Open3.pipeline(*commands, out: File::NULL)
+    assert(statuses.all?(&:success?))
+    url
   end
 
   def console(cluster, env = {})

@@ -94,6 +94,17 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # It waited until the deadline of the request, with all three and everybody who called them.
+  def test_a_call_that_comes_back_in_a_fiber_of_the_third_is_refused
+    supervised(APP, request_seconds: 20) do |server|
+      own, other = KEYS.group_by { |key| json(server, "/balance/#{key}")["owner"] }.values
+      %w[async gather many].each do |way|
+        answer = json(server, "/circle_by/#{way}/#{own[0]},#{other[0]},#{own[1]}")
+        assert_equal "Elah::Entity::Reentrant", answer["error"], "#{way}: #{answer.inspect}"
+      end
+    end
+  end
+
   def test_many_calls_are_shared_out_and_answered_in_their_order
     supervised(APP) do |server|
       5.times { |n| assert_equal [n + 1] * 40, json(server, "/many/1")["answers"] }

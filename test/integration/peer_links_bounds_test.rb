@@ -52,6 +52,24 @@ class PeerLinksBoundsTest < PeerLinksCase
     end
   end
 
+  # As an object of another release. Its error ended the gather, and the results of all other calls were lost.
+  def test_a_result_that_cannot_be_loaded_is_the_failure_of_its_call
+    changed = Class.new { define_method(:marshal_load) { |_| raise KeyError, "a release of before" } }
+    Object.const_set(:Changed, changed)
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      assert_raises(KeyError) { other.call([:changed], patience_seconds) }
+      results = Elah.gather do |g|
+        g.call(:changed, Deferred.new(other, [:changed]))
+        g.call(:own) { 2 }
+      end
+      assert_equal [KeyError, 2], [results[:changed].error.class, results[:own].value]
+    end
+  ensure
+    Object.send(:remove_const, :Changed)
+  end
+
   # The other worker closed the link, with all its calls, and the call was sent again and again.
   def test_a_call_or_reply_that_is_too_long_for_the_other_worker_fails_alone
     [[{ link_payload_bytes_max: 1000 }, {}, [:length, "x" * 5_000_000], /has not run the call/],
@@ -94,6 +112,38 @@ class PeerLinksBoundsTest < PeerLinksCase
       assert_raises(Elah::PeerUnavailable) { waiting.value }
       assert_equal [peers[0].path], links.to_h.keys
       assert_equal 1, links.peer(peers[0].path).call([:echo, 1], 5)
+    end
+  end
+
+  # No time was left for them, so what they had taken at the other worker was never given back.
+  def test_ensure_blocks_call_after_a_limit_has_passed
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      noting = lambda do |note, &wait|
+        wait.call
+      ensure
+        other.call([:note, note], patience_seconds)
+      end
+      never = Queue.new
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { noting.(1) { Elah.timeout(1000) { never.pop } } } }
+      Elah.gather(deadline: 0.01) { |g| g.call(:late, fallback: nil) { noting.(2) { never.pop } } }
+      wait_until("both are noted") { turn && other.call([:notes], patience_seconds) == [1, 2] }
+    end
+  end
+
+  # The call was cancelled at the other worker in the middle of the block that nothing should cancel.
+  def test_a_call_in_a_shield_outlives_the_deadline_around_it
+    peer = start_peer
+    as_worker do |links|
+      other = links.peer(peer.path)
+      replies = []
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.05) do
+          Elah.shield { replies << other.call([:wait, 0.2, 1], patience_seconds) }
+        end
+      end
+      assert_equal [1], replies
     end
   end
 end

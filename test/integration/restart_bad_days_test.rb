@@ -133,6 +133,33 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # The trial run opened them too, and they were its own from then on: the server that goes on could not write them.
+  def test_a_trial_run_takes_no_lease_pool_and_no_ranked_set
+    app = <<~RUBY
+      STORE = Elah::Store.open(Elah.config.state("own"))
+      POOL = Elah::LeasePool.open(STORE, "pools", 1..9, hold: 600)
+      BOARD = Elah::RankedSet.open(STORE, "boards")
+      class Api < Elah::API
+        get("/lease") { POOL.lease.item.to_s }
+        get("/submit") { BOARD.submit("ann", 1, operator: :increment).score.to_s }
+      end
+      run Api
+    RUBY
+    supervised(app, workers: 1) do |server|
+      written = -> { %w[/lease /submit].map { |path| server.get(path).body } }
+      assert_equal %w[1 1], written.call
+      file = File.join(server.folder, "app.rb")
+      File.write(file, "#{app}\nraise 'broken'")
+      server.signal(:HUP)
+      server.wait_for(/The trial process failed/)
+      assert_equal %w[2 2], written.call
+      File.write(file, app)
+      server.signal(:HUP)
+      server.wait_for(/Drained; the worker exits/)
+      assert_equal %w[3 3], written.call
+    end
+  end
+
   # The trial run had loaded it a moment before. The supervisor ended, and its workers with it.
   { "raise 'no database'" => "RuntimeError: no database", "abort" => "SystemExit: exit" }.each do |fault, message|
     define_method(:"test_workers_stay_when_the_code_loads_in_the_trial_run_only_and_calls_#{fault[/\w+/]}") do

@@ -147,6 +147,44 @@ module SQLTransactions
     end
   end
 
+  # An earlier child of the fiber that reads, as one of `Elah.every` or one that had failed, made it wait for ever: the
+  # fiber waited for the rows, and these for it.
+  def test_a_fiber_of_the_block_that_reads_rows_is_refused_beside_earlier_ones
+    sql = client
+    never = Queue.new
+    starts = [-> { Elah.async { never.pop } }, -> { Elah.every(900) { nil } }, -> { Elah.async { raise IOError }.wait }]
+    Elah.run do
+      starts.each do |start|
+        earlier = start.call
+        refusal = nil
+        read = ->(tx, &block) { tx.each_row(series_sql(1000)) { refusal ||= Elah.async(&block).wait.error } }
+        Elah.timeout(patience_seconds) { sql.transaction { |tx| read.call(tx) { tx.value("SELECT 1") } } }
+        assert_match(/read all rows before you call the transaction again/, refusal.message)
+        refute_nil earlier.cancel.wait.error
+      end
+    end
+  end
+
+  # A child of before, even one that had failed, made all fibers of the block strangers.
+  def test_fibers_of_a_nested_transaction_may_use_it_beside_earlier_ones
+    sql = client
+    Elah.run do
+      gate = Queue.new
+      sql.transaction do |tx|
+        earlier = Elah.async { gate.pop && tx.value("SELECT 1") }
+        failed = Elah.async { raise IOError }.wait
+        refusal = tx.transaction do
+          assert_equal 2, Elah.async { tx.value("SELECT 2") }.value
+          assert_equal [3], Elah.gather { |g| g.call(:in_a_gather) { tx.value("SELECT 3") } }.values
+          gate << true
+          earlier.wait.error
+        end
+        assert_instance_of IOError, failed.error
+        assert_match(/\AAnother fiber has a nested transaction open/, refusal.message)
+      end
+    end
+  end
+
   # The end of the transaction waited for rows that nobody read any more.
   def test_an_enumerator_of_rows_ends_with_its_transaction
     sql = client

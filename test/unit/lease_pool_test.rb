@@ -90,6 +90,19 @@ class LeasePoolTest < Minitest::Test
                     "held_until" => at + (60 * SECOND) }, nil], Elah::JSON.parse(text)
   end
 
+  # They were lent any item, and to nobody: keys that are Strings, and unknown ones, were ignored.
+  def test_a_list_takes_the_parameters_of_an_api_and_refuses_unknown_keys
+    wants = [{ "session" => "cid", "item" => 2, "data" => nil }]
+    [[{ session: "cid", item: 2 }], wants, Elah::Framework::Params.wrap(wants)].each do |requests|
+      assert_equal([[2, "cid"]], pool.lease_all(requests).map { |lease| [lease.item, lease.session] })
+      assert_equal "cid", Elah::JSON.parse(pool.lease_all_json(requests))[0]["session"]
+    end
+    pool = pool()
+    error = assert_raises(ArgumentError) { pool.lease_all([{}, { "seat" => 7 }]) }
+    assert_equal "A request has the keys session, item and data, not seat.", error.message
+    assert_equal 3, pool.statistics.free
+  end
+
   def test_a_batch_with_a_bad_request_lends_nothing
     pool = pool()
     assert_raises(Elah::LeasePool::InvalidSession) { pool.lease_all([{}, { session: "" }]) }

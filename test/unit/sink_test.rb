@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require "support/sink_case"
 
 # What an app sees of a sink: events go in, come out in batches, and are accounted for.
@@ -329,6 +330,26 @@ class SinkTest < SinkCase
     assert_equal 0, Process.wait2(pid).last.exitstatus
     pushing.join
     wait_until("all are settled") { events.flush && account(events) == [2, 2, 0, 0] }
+  end
+
+  # The thread that forks holds the lock of the sink: a hook of a library that was loaded before Elah met it again, and
+  # the child ended with a ThreadError.
+  def test_a_hook_of_another_library_pushes_in_the_fork
+    script = <<~RUBY
+      module Hook
+        def _fork = super.tap { |pid| AFTER.call if pid.zero? }
+      end
+      Process.singleton_class.prepend(Hook)
+      require "elah"
+      EVENTS = Elah::Sink.new("events", folder: ARGV[0], deliver: false)
+      AFTER = -> { EVENTS.push("in the child", durability: :disk) }
+      EVENTS.push("before", durability: :disk)
+      exit(Process.wait2(fork { exit!(0) }).last.exitstatus)
+    RUBY
+    library = File.expand_path("../../lib", __dir__)
+    out, status = Open3.capture2e(RbConfig.ruby, "-I#{library}", "-e", script, File.join(@folder, "events"))
+    assert_equal ["", 0], [out, status.exitstatus]
+    assert_equal [2, 0, 2, 0], account(sink(deliver: false))
   end
 
   # A fiber of the parent held the lock of the sink, and never ran in the child: its push ended with `fatal`.

@@ -222,11 +222,11 @@ module Elah
       requests.is_a?(Integer) ? Array.new(check_count(requests)) { {} } : requests.to_ary.map { |request| arguments_of(request) }
     end
 
-    # Parameters of an API have Strings as keys.
+    # Parameters of an API have Strings as keys, and nil for what is optional.
     def arguments_of(request)
       raise TypeError, "A request must be a Hash, not #{request.class}." unless request.is_a?(Hash)
 
-      arguments = request.transform_keys(&:to_sym)
+      arguments = request.to_h { |key, value| [key.to_s.to_sym, value] }.compact
       unknown = arguments.keys - REQUEST_KEYS
       return arguments if unknown.empty?
 

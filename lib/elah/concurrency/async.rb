@@ -89,6 +89,9 @@ module Elah
       self
     end
 
+    # @return [String] without the loop, which has all requests
+    def inspect = "#<#{self.class}>"
+
     # @return [Boolean] whether the block has ended
     def done? = @done || false
 

@@ -228,6 +228,9 @@ module Elah
     # @param exception [Exception]
     def report(exception) = failed(exception, nil)
 
+    # @return [String] without its fibers: the message of a NoMethodError has it
+    def inspect = "#<#{self.class}>"
+
     # @return [Elah::Task, nil] the running task
     def current_task = @current
 

@@ -113,6 +113,9 @@ module Elah
     # @return [Boolean] whether the last wait has ended with {#wake}
     def woken? = @woken == @wait
 
+    # @return [String] without the loop and the request
+    def inspect = "#<#{self.class}>"
+
     # @return [Boolean]
     def transient? = @transient
 

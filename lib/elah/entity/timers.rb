@@ -224,12 +224,14 @@ module Elah
         report(error, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed, attempt #{failures}; the next follows in #{seconds} s")
       rescue Moved, Store::Fenced
         forget(shard)
-      rescue Cancelled
+      rescue EventLoop::Fatal
         raise
       rescue Overloaded => e # no room for the entity in memory, which thousands of timers meet
         expect(shard, @now + RETRY_MS)
         report_trouble(e)
-      rescue StandardError => e
+      rescue Exception => e # -- of `restore`, which may raise what `woken` may
+        raise if over?
+
         attempts = @stuck[key]&.first.to_i + 1
         seconds = Timer.pause_seconds(attempts)
         @stuck[key] = [attempts, @now + (seconds * 1000)]

@@ -40,6 +40,17 @@ class Account < Elah::Entity
 
   # Waits for another that waits for this one.
   def ask_back(other) = ACCOUNTS[other].ask(key, :balance)
+
+  # Passes the call on to these, one after the other. The call to the last one is made by a fiber of its own.
+  def pass_on(way, key, *others)
+    return ACCOUNTS[key].pass_on(way, *others) if others.any?
+
+    case way
+    when "async" then Elah.async { ACCOUNTS[key].balance }.value
+    when "gather" then Elah.gather { |gather| gather.call(key, ACCOUNTS[key].deferred.balance) }.values
+    when "many" then ACCOUNTS.call_many([[key, :balance]]).each { |reply| raise reply if reply.is_a?(Exception) }
+    end
+  end
 end
 
 ACCOUNTS = Account.in(Elah::Store.open(Elah.config.data))
@@ -69,6 +80,13 @@ class AccountsAPI < Elah::API
 
   get("circle/:key/:other") do
     { answer: ACCOUNTS[params[:key]].ask_back(params[:other]) }
+  rescue Elah::Error => e
+    description(e)
+  end
+
+  get("circle_by/:way/:keys") do
+    first, *others = params[:keys].split(",")
+    { answer: ACCOUNTS[first].pass_on(params[:way], *others, first) }
   rescue Elah::Error => e
     description(e)
   end

@@ -8,6 +8,11 @@ require "elah/entity/peer_links"
 
 class OnlyHere < StandardError; end
 
+# Who gets it knows another release of the class.
+class Changed
+  def marshal_dump = []
+end
+
 class Peer
   def initialize(path, options)
     @path = path
@@ -72,6 +77,8 @@ class Peer
   end
 
   def a_proc = -> {}
+
+  def changed = Changed.new
 
   def keep_in_the_fiber(value)
     Thread.current.keys.tap { Thread.current[:kept] = value }

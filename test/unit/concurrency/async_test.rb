@@ -134,6 +134,30 @@ class AsyncTest < Minitest::Test
     assert_operator mappings.last - mappings.first, :<, 500, mappings.to_s
   end
 
+  # It was reported in the loop itself, where no fiber can wait: a hook that waited for a lock stopped all requests.
+  def test_a_failure_that_nobody_asks_for_is_reported_in_a_fiber
+    Elah.run do
+      told = Thread::Queue.new
+      event_loop = Elah.current_loop
+      event_loop.define_singleton_method(:after) { |_, &callback| super(0.001, &callback) }
+      event_loop.define_singleton_method(:report) { |error| told << [error.message, Elah.current_loop] }
+      Elah.async { raise "unnoticed" }
+      assert_equal ["unnoticed", event_loop], told.pop
+    end
+  end
+
+  # A misspelt method of one inspected the loop with all of its requests: seconds in which nothing else ran.
+  def test_its_inspection_is_short
+    Elah.run do
+      fiber = Elah.async { sleep }
+      assert_equal "#<Elah::Async>", fiber.inspect
+      assert_equal "#<Elah::EventLoop>", Elah.current_loop.inspect
+      assert_equal "#<Elah::Task>", Elah.current_task.inspect
+      assert_match(/undefined method `?'?result/, assert_raises(NoMethodError) { fiber.result }.message)
+      fiber.cancel
+    end
+  end
+
   def test_a_failed_run_ends_though_a_fiber_rescues_its_cancellation
     rescues = 0
     _, warnings = capture_io do
@@ -168,6 +192,15 @@ class AsyncTest < Minitest::Test
 
   def test_exit_in_a_fiber_ends_the_run
     assert_equal 3, assert_raises(SystemExit) { Elah.run { Elah.async { exit 3 } } }.status
+  end
+
+  # Its loop was taken for one that needs its scheduler: the thread ended with SchedulerInUse, which blamed the app.
+  def test_a_thread_that_is_killed_while_a_fiber_computes_ends
+    begun = Thread::Queue.new
+    thread = Thread.new { Elah.run { (begun << true) && loop { nil } } }
+    thread.report_on_exception = false
+    begun.pop
+    assert_same thread, thread.kill.join(60)
   end
 
   def test_another_loop_cannot_wait_for_it

@@ -65,7 +65,59 @@ class DeadlineTest < Minitest::Test
     assert_equal 1, Elah.shield { 1 }
   end
 
+  # An entity of another worker could not be called to give back what was taken: the time of the block was over for
+  # good, and it was again when a block inside it had ended.
+  def test_ensure_blocks_have_time_after_a_limit_has_passed
+    Elah.run do
+      waits = [-> { sleep }, -> { Elah.timeout(1000) { sleep } }, -> { Elah.shield { sleep(0.03) } && sleep }]
+      waits.each do |wait|
+        left = Thread::Queue.new
+        assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { noting_the_deadline(left, &wait) } }
+        Elah.gather(deadline: 0.01) { |g| g.call(:late, fallback: nil) { noting_the_deadline(left, &wait) } }
+        assert_equal [nil, nil], Array.new(2) { left.pop }
+        assert_nil Elah.deadline
+      end
+    end
+  end
+
+  # A call to another worker ended with the deadline around the shield, and what it does was done in part.
+  def test_a_deadline_around_a_shield_does_not_bind_what_is_inside
+    Elah.run do
+      Elah.timeout(1000) do
+        assert_nil(Elah.shield { Elah.deadline })
+        assert_nil Elah.shield { Elah.async { Elah.deadline }.value }
+        assert_in_delta 500, Elah.shield { Elah.timeout(500) { Elah.deadline } }, 100
+        assert_in_delta 1000, Elah.deadline, 100
+      end
+      left = []
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.01) { Elah.shield { sleep(0.03) && left << Elah.deadline } && sleep }
+      end
+      assert_equal [nil], left
+    end
+  end
+
+  # It kept the deadline of a block that had ended long ago, and its calls to other workers were refused for good.
+  def test_a_fiber_is_bound_by_the_block_that_started_it_until_that_ends
+    Elah.run do
+      gate = Thread::Queue.new
+      fiber = Elah.timeout(1000) do
+        Elah.async { [Elah.deadline, gate.pop && Elah.deadline] }
+      end
+      gate << true
+      during, after = fiber.value
+      assert_in_delta 1000, during, 100
+      assert_nil after
+    end
+  end
+
   private
+
+  def noting_the_deadline(left)
+    yield
+  ensure
+    left << Elah.deadline
+  end
 
   def sleep_noting(ended, name)
     sleep

@@ -57,6 +57,42 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # It was taken for the cancellation of the caller: calls that were stored were said to be cancelled, and those behind
+  # it were not made.
+  def test_a_method_that_raises_the_cancelled_of_its_own_fiber_fails_alone
+    accounts = accounts("giving up") { define_method(:give_up) { Elah.async { Queue.new.pop }.cancel.value } }
+    Elah.run do
+      [{}, { deadline: 20 }].each.with_index(1) do |options, round|
+        replies = accounts.call_many([["1", :deposit, 1], ["2", :give_up], ["3", :deposit, 1]], **options)
+        assert_equal [round, Elah::Cancelled, round], [replies[0], replies[1].class, replies[2]]
+      end
+    end
+  end
+
+  # A time limit of its own that has passed, or a shield, hid that it was the caller's.
+  def test_a_cancellation_of_the_caller_ends_all_its_calls
+    accounts = accounts("cancelled") do
+      define_method(:hold) { |begun, gate| (begun << true) && Elah.shield { gate.pop } }
+      define_method(:tidy) do |begun, gate|
+        (begun << true) && gate.pop
+      ensure
+        let_a_limit_pass
+      end
+      define_method(:let_a_limit_pass) { Elah.timeout(0.001) { Queue.new.pop } rescue nil }
+    end
+    Elah.run do
+      %i[hold tidy].each do |name|
+        begun, gate = Array.new(2) { Gate.new }
+        calling = Elah.async { accounts.call_many([["1", name, begun, gate], ["2", :deposit, 1]]) }
+        begun.pop
+        calling.cancel
+        gate << true if name == :hold
+        assert_instance_of Elah::Cancelled, calling.wait.error, name
+        assert_equal 0, accounts["2"].balance, name
+      end
+    end
+  end
+
   # The raised error is that of a worker which has handed over the entity since the call was sent.
   def test_a_deferred_call_that_meets_a_change_of_owner_is_made_again
     changes = [true]

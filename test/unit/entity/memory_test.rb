@@ -22,6 +22,21 @@ class EntityMemoryTest < EntityCase
     end
   end
 
+  # Another fiber was in the middle of the list of all classes: the call raised a RuntimeError, "can't add a new key
+  # into hash during iteration".
+  def test_a_class_is_first_used_while_a_fork_waits_for_the_disk
+    Elah.run do
+      @accounts["1"].deposit(3)
+      others = accounts("others") { durability :memory }
+      others["1"].deposit(3)
+      flushes = [Elah.async { Elah::Entity::Collection.flush_all },
+                 Elah.async { Elah::Entity::Collection.flush(@store) }]
+      refute(flushes.all?(&:done?))
+      assert_equal 4, accounts("fresh")["1"].deposit(4)
+      flushes.each(&:value)
+    end
+  end
+
   def test_what_lingers_waits_for_others_for_who_reads_it_and_for_the_end
     lingering = accounts("lingering") do
       durability :memory

@@ -223,6 +223,35 @@ class EntityTimersTest < EntityCase
     assert_equal 3, Timers::COUNTS.failed - before[1]
   end
 
+  # Such a timer was tried again at once and for ever, each time with an error in the log. One that met a LoadError or
+  # Cancelled was forgotten.
+  [RuntimeError, NotImplementedError, LoadError, Elah::Cancelled].each do |kind|
+    define_method(:"test_a_timer_whose_entity_cannot_be_restored_by_#{kind}_is_tried_later_and_later") do
+      restores = 0
+      is_broken = false
+      @alarms = Class.new(Alarm) do
+        entity_name "broken by #{kind}"
+        define_method(:restore) { super().tap { is_broken && key == "1" && (restores += 1) && raise(kind, "broken") } }
+      end.in(@timed)
+      @alarms["1"].set(at(0))
+      @alarms.reset
+      is_broken = true
+      Elah.run do
+        assert_empty let_due_ones_fire(0)
+        [[0, 2], [1, 4], [2, 4], [3, 6]].each do |time, expected| # an attempt restores it twice
+          @clock.advance(at(time) - @timed.now)
+          wait_until("it was tried") { turn && restores >= expected }
+          assert_empty let_due_ones_fire(time)
+          assert_equal expected, restores, "after #{time} s"
+        end
+        is_broken = false
+        @alarms["1"].set(at(3))
+        assert_equal ["1"], Elah.timeout(patience_seconds) { fired }, "no matter how long the pause has become"
+      end
+      assert_match(/\(#{kind}: broken\), attempt 3 of this worker; the next follows in 4 s/, @log.string)
+    end
+  end
+
   def test_the_pause_between_attempts_is_bounded
     Alarm::DOES["1"] = -> { raise "always" }
     @alarms["1"].set(at(0))

@@ -60,6 +60,39 @@ class StoredRankedSetTest < StoreCase
     assert_equal [[], []], [rows(set), rows(open)]
   end
 
+  # The old score stayed in memory, and the next increment built on it.
+  def test_a_change_that_another_thread_ends_before_it_is_in_memory_is_read_again
+    set = open
+    set.submit("ann", 1)
+    interrupted(set, :apply) { set.submit("ann", 10) }
+    assert_equal 11, set.submit("ann", 1, operator: :increment).score
+    interrupted(set, :delete) { set.delete("ann") }
+    assert_equal 2, set.submit("ann", 2, operator: :increment).score
+    interrupted(set, :delete) { set.clear }
+    assert_equal 3, set.submit("ann", 3, operator: :increment).score
+    assert_equal rows(set), rows(open)
+  end
+
+  # It was an InvalidScore, and the number was none that the set refuses.
+  def test_what_ends_the_conversion_of_a_score_is_raised
+    late = Class.new(Numeric) { define_method(:to_r) { raise Timeout::Error, "late" } }.new
+    set = open(decimals: 2)
+    assert_equal "late", assert_raises(Timeout::Error) { set.submit("ann", late) }.message
+    [Float::NAN, Float::INFINITY, Complex(1, 1)].each do |none|
+      assert_raises(Elah::RankedSet::InvalidScore) { set.submit("ann", none) }
+    end
+    assert_empty rows(set)
+  end
+
+  # Runs the block with a method of the set in memory that another thread's exception comes before.
+  def interrupted(set, name)
+    memory = set.instance_variable_get(:@set)
+    memory.define_singleton_method(name) { |*| raise Timeout::Error }
+    assert_raises(Timeout::Error) { yield }
+  ensure
+    memory.singleton_class.remove_method(name)
+  end
+
   def test_trim_and_clear
     set = open
     threads = Array.new(10) { |n| Thread.new { 30.times { |i| set.submit("m#{n * 30 + i}", n * 30 + i) } } }

@@ -129,6 +129,24 @@ class LocksTest < Minitest::Test
     assert_equal 10, ended.size
   end
 
+  # Each that left the line was compared to all that waited: 4,000 fibers took seconds of the loop's time.
+  def test_who_leaves_a_long_line_is_not_compared_to_all_in_it
+    compared = 0
+    Fiber.define_method(:==) { |other| (compared += 1) && super(other) }
+    lock = Mutex.new
+    Elah.run do
+      gate = Thread::Queue.new
+      Elah.async { lock.synchronize { gate.pop } }
+      fibers = Array.new(200) { Elah.async { lock.synchronize { nil } } }
+      fibers.last(100).each(&:cancel)
+      gate << true
+      fibers.each(&:wait)
+    end
+    assert_operator compared, :<, 1000
+  ensure
+    Fiber.remove_method(:==)
+  end
+
   def test_a_lock_that_the_fiber_holds_and_one_that_it_does_not_hold_are_errors
     lock = Mutex.new
     errors = Elah.run do

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
+require "support/replaced_method"
 require "support/sink_case"
 
 # Attempts, poison, dead letters and the account of all that.
 class SinkDeliveryTest < SinkCase
+  include ReplacedMethod
+
   class Poisoned < StandardError; end
 
   # Takes no batch that holds one of these events, as a table does whose column cannot hold one value.
@@ -77,6 +80,26 @@ class SinkDeliveryTest < SinkCase
     assert events.flush(wait_seconds: patience_seconds)
     assert_predicate events.health, :ok?
     assert_nil events.check_ready
+  end
+
+  # Without descriptors for a moment its loop could not start: the sink accepted events from then on, and kept them.
+  def test_a_delivery_whose_loop_cannot_start_begins_with_the_next_event
+    taken = []
+    events = sink { |batch| taken.concat(batch.map(&:bytes)) }
+    tried = Queue.new
+    threads = Thread.list
+    capture_io do
+      replacing(Elah, :run, -> { (tried << true) && raise(Elah::Error, "Too many open files") }) do
+        events.push("first", durability: :disk)
+        2.times { tried.pop }
+        wait_until("its threads have ended") { (Thread.list - threads).empty? }
+      end
+    end
+    assert_nil events.check_ready
+    events << "second"
+    assert events.flush(wait_seconds: patience_seconds)
+    assert_equal %w[first second], taken
+    assert_equal [2, 2, 0, 0], account(events)
   end
 
   # A client that gets no response sends its event again, while the first one waits.

@@ -34,6 +34,31 @@ class StoreClusterTest < ClusterCase
     @sql.execute("UPDATE elah_cluster SET format = 1")
   end
 
+  # The processes in its rows are those of the original: calls ran there, and changed the data of the original.
+  def test_a_copy_of_a_database_begins_without_the_processes_of_the_original
+    names = %w[original copy].map { |name| "#{name}_#{object_id}" }
+    urls = names.map { |name| url.sub(/\w+\z/, name).sub("elah:", "owner:") }
+    @sql.execute("CREATE ROLE owner LOGIN PASSWORD 'secret'")
+    @sql.execute("CREATE DATABASE #{names[0]} OWNER owner")
+    Elah::Store.open(urls[0], sweep_seconds: 3600).close
+    ask(urls[0], "INSERT INTO elah_writers (writer, node, address, socket, version, lease_ms) " \
+                 "VALUES (7, '', '', '', 1, 5000) RETURNING writer")
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = ?"
+    wait_until("nobody uses it") { @sql.value(others, names[0]).zero? }
+    @sql.execute("CREATE DATABASE #{names[1]} OWNER owner TEMPLATE #{names[0]}")
+    2.times { urls.each { |at| Elah::Store.open(at, sweep_seconds: 3600).close } }
+    assert_equal([false, true], urls.map { |at| ask(at, "SELECT fenced FROM elah_writers") })
+    ask(urls[1], "UPDATE elah_writers SET fenced = false RETURNING writer")
+    Elah::Store.open(urls[1], sweep_seconds: 3600).close
+    assert_equal false, ask(urls[1], "SELECT fenced FROM elah_writers"), "its own are left alone"
+    ask(urls[1], "UPDATE elah_cluster SET place = '' RETURNING place") # what docs/cluster.md says for a physical copy
+    Elah::Store.open(urls[1], sweep_seconds: 3600).close
+    assert_equal true, ask(urls[1], "SELECT fenced FROM elah_writers")
+  ensure
+    names.each { |name| @sql.execute("DROP DATABASE IF EXISTS #{name} WITH (FORCE)") }
+    @sql.execute("DROP ROLE owner")
+  end
+
   def test_another_number_of_shards_is_refused
     error = assert_raises(Elah::Store::OtherShards) { Elah::Store.open(url, shards: 64) }
     assert_match(/is divided into 256 shards for good, and cannot be used with 64\.\z/, error.message)
@@ -446,6 +471,14 @@ class StoreClusterTest < ClusterCase
     end
   ensure
     reader.close
+  end
+
+  # @return [Object] the only value, in another database
+  def ask(url, statement)
+    sql = Elah::SQL.new(url, connections_max: 1)
+    sql.value(statement)
+  ensure
+    sql&.close
   end
 
   # How many connections wait for an advisory lock.

@@ -50,8 +50,8 @@ module Elah
             next @set.submit(member, score, operator: operator, style: style)
           end
 
-          storing([member]) { |tx| tx.put(@table, *@set.row(decision, prefix: @prefix)) }
-          @set.apply(decision, style: style)
+          write = ->(tx) { tx.put(@table, *@set.row(decision, prefix: @prefix)) }
+          storing([member], write) { @set.apply(decision, style: style) }
         end
       end
 
@@ -63,8 +63,8 @@ module Elah
         alone([member]) do
           next @ownership.check unless @set.member?(member)
 
-          storing([member]) { |tx| tx.delete(@table, RankedSet.row_key(member, prefix: @prefix)) }
-          @set.delete(member)
+          write = ->(tx) { tx.delete(@table, RankedSet.row_key(member, prefix: @prefix)) }
+          storing([member], write) { @set.delete(member) }
         end
       end
 
@@ -101,8 +101,8 @@ module Elah
 
       def remove(members)
         keys = members.map { |member| RankedSet.row_key(member, prefix: @prefix) }
-        storing(members) { |tx| keys.each { |key| tx.delete(@table, key) } }
-        members.each { |member| @set.delete(member) }.size
+        write = ->(tx) { keys.each { |key| tx.delete(@table, key) } }
+        storing(members, write) { members.each { |member| @set.delete(member) }.size }
       end
 
       # Runs a block while no other call writes these members. Gates are acquired in the order of the names, so that no two calls wait for each
@@ -139,12 +139,14 @@ module Elah
         end
       end
 
-      # Runs a write in a transaction. If it neither succeeds nor is refused by the store, it was cancelled (a deadline, an ended thread), and may be
-      # on disk or not.
-      def storing(members, &write)
+      # Runs a write in a transaction, then the block, which applies it to memory. If the write neither succeeds nor is refused by the store, it was
+      # cancelled (a deadline, an ended thread), and may be on disk or not. If the block was, it is on disk, and memory may be behind.
+      def storing(members, write)
         is_known = false
         @ownership.transaction(&write)
+        applied = yield
         is_known = true
+        applied
       rescue Store::Error
         is_known = true
         raise

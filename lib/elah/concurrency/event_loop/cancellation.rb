@@ -72,6 +72,7 @@ module Elah
       def limit(seconds, exception, kind)
         task = waiting_task
         made = nil
+        before = task.ended_by
         late = Interruption.new(-> { made = exception.call }, kind)
         shields = task.shields(late)
         unit = task.enter_block
@@ -83,7 +84,7 @@ module Elah
         ensure
           forget(id)
           task.withdraw(late)
-          task.ended_by = nil if made && task.ended_by.equal?(made)
+          task.ended_by = before if made && task.ended_by.equal?(made)
         end
       end
 

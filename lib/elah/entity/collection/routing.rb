@@ -52,8 +52,9 @@ module Elah
         end
 
         # @api private
-        # @return [Boolean] whether an exception cancels the calling fiber; otherwise it is the outcome of one of its calls
-        def cancels?(error) = error.is_a?(Cancelled) || error.is_a?(ClientGone) || error.equal?(Elah.current_task&.ended_by) || Elah.deadline&.zero?
+        # @return [Boolean] whether an exception ends the calling fiber; otherwise it is the outcome of one of its calls, also a Cancelled, as of a
+        #   fiber that the method has cancelled
+        def cancels?(error) = error.is_a?(ClientGone) || error.equal?(Elah.current_task&.ended_by) || Elah.deadline&.zero?
 
         # Claims the shards that this worker owns, unless it has.
         #

@@ -59,7 +59,7 @@ module Elah
         value = replies.fetch(index) { return without_reply }
         value = Wire.load(value[0]) if value.is_a?(Array)
         value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.address)] : [:returned, value, nil]
-      rescue ArgumentError, TypeError => e # of a class that is not known here
+      rescue StandardError => e # of a class that is not known here, or whose own code cannot load it
         [:failed, nil, e]
       end
 
