@@ -21,7 +21,10 @@ impl Shared {
 
     /// Waits until no other task holds the lease.
     pub(super) async fn hold(self: &Arc<Shared>) -> Held {
-        Held { guard: Some(Arc::clone(&self.lease).lock_owned().await), shared: Arc::clone(self) }
+        // Made before the wait: one that is given up may have got the lock, and has to look as well.
+        let mut held = Held { guard: None, shared: Arc::clone(self) };
+        held.guard = Some(Arc::clone(&self.lease).lock_owned().await);
+        held
     }
 
     /// Ends the lease now, or as soon as its holder lets go of it.
