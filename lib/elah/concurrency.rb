@@ -118,8 +118,12 @@ module Elah
       return Timeout.timeout([seconds, 1e-9].max, DeadlineExceeded, late(seconds), &block) unless event_loop # 0 is no limit to it
 
       task = event_loop.current_task
-      task.due_by(Concurrency.now + seconds) do
-        event_loop.limit(seconds, -> { task.overdue { DeadlineExceeded.new(late(seconds)) } }, DeadlineExceeded, &block)
+      task.due_by(Concurrency.now + seconds) do |limit|
+        passed = lambda do
+          limit.due = nil
+          DeadlineExceeded.new(late(seconds))
+        end
+        event_loop.limit(seconds, passed, DeadlineExceeded, &block)
       end
     end
 

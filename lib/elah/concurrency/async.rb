@@ -33,7 +33,7 @@ module Elah
       @waiters = []
       if parent
         parent.adopt(self)
-        task.parent = parent
+        task.inherit(parent)
       end
       event_loop.spawn(task) { run(&block) }
     rescue Overloaded

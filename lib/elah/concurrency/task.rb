@@ -79,10 +79,11 @@ module Elah
     def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
       @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
+      @limit = @unlimited_from = @inherited = nil
       @raising_shields = @shields = @unit = 0
       @transient = is_transient
       @service = is_service
-      @woken = @keeps_children = @fiber_state = @ending = false
+      @woken = @keeps_children = @fiber_state = @ending = @began_in_shield = false
     end
 
     # Sets the exception to raise when the task is resumed.
@@ -126,17 +127,17 @@ module Elah
     # @return [Integer] number of shields and masks around the running code
     def shields(exception) = @masks.nil? || @masks.empty? ? @shields : @shields + deferring_masks(EventLoop::Cancellation.kind(exception))
 
-    # Counts one more shield during the block. It has no deadline but those that begin in it.
+    # Counts one more shield during the block.
     def shielded
       unit = enter_block
-      previous = @deadline
-      @deadline = nil
+      before = @unlimited_from
+      @unlimited_from = @limit
       @shields += 1
       yield
     ensure
       if @unit == unit
         @shields -= 1
-        put_back(previous)
+        @unlimited_from = before
       end
     end
 
@@ -170,7 +171,7 @@ module Elah
     # Leaves the blocks that have not ended with their request or call.
     def leave_blocks
       @unit += 1
-      @deadline = @masks = nil
+      @deadline = @limit = @unlimited_from = @masks = nil
       @shields = 0
     end
 

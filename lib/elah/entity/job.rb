@@ -98,8 +98,8 @@ module Elah
         def run(job, placement, shard, block)
           event_loop = Elah.current_loop
           task = Task.transient
+          term = placement.term_of(shard) # before the block begins, which may stand still at once
           @running[job] = [placement, shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
-          term = placement.term_of(shard)
           watch = Elah.watch(LOOK_SECONDS) { leave(job) unless placement.term_of(shard) == term }
           async.value
         rescue Cancelled

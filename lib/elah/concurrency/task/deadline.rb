@@ -2,45 +2,78 @@
 
 module Elah
   class Task
-    # The time until which a {Task} has to end.
+    # The time until which a {Task} has to end: its own deadline, the limits of blocks that run in it, and what held where it was started. A shield
+    # excludes what began before it.
     module Deadline
-      # @return [Float, nil] its deadline, in seconds of the monotonic clock; a request has its own deadline in addition
+      # The limit of a block, and the one around it. Fibers that the block starts have it until the block ends.
+      Limit = Struct.new(:due, :outer)
+      private_constant :Limit
+
+      # @return [Float, nil] its own, in seconds of the monotonic clock; a request has its deadline in addition
       attr_accessor :deadline
 
-      # @return [Float, nil] the earliest deadline: its own, or that of the task that started it, unless a shield is in between
-      def due
-        inherited = @parent&.due unless @shields.positive?
-        inherited && @deadline ? [inherited, @deadline].min : inherited || @deadline
+      # Takes over what holds in the task that starts it.
+      #
+      # @param parent [Elah::Task]
+      def inherit(parent)
+        @parent = parent
+        @inherited = parent.limits
+        @began_in_shield = parent.in_shield?
+        @inherited << Limit.new(parent.deadline) if parent.deadline && !@began_in_shield
       end
 
-      # @return [Elah::Request, nil] the one whose deadline ends the task: its own, or that of the task that started it, unless a shield is in between
-      def bounding_request = @shields.positive? ? nil : @request || @parent&.bounding_request
+      # @return [Boolean]
+      def in_shield? = @shields.positive?
 
-      # Has the deadline during the block, unless it has an earlier one.
+      # @return [Float, nil] the earliest deadline
+      def due
+        earliest = limits.filter_map(&:due).min
+        return earliest if @deadline.nil? || in_shield?
+
+        earliest && earliest < @deadline ? earliest : @deadline
+      end
+
+      # @return [Elah::Request, nil] the one whose deadline ends the task
+      def bounding_request = in_shield? ? nil : requested
+
+      # @return [Elah::Request, nil] its own, or that of the task that started it, unless a shield was in between
+      def requested = @request || (@parent&.requested unless @began_in_shield)
+
+      # @return [Array<Limit>] those that hold now
+      def limits
+        found = []
+        limit = @limit
+        until limit.nil? || (in_shield? && limit.equal?(@unlimited_from))
+          found << limit
+          limit = limit.outer
+        end
+        in_shield? || @inherited.nil? ? found : found.concat(@inherited)
+      end
+
+      # Has the deadline during the block.
       #
       # @param due [Float] seconds of the monotonic clock
+      # @yieldparam limit [Limit] its `due` is set to nil when it has passed: what `ensure` blocks call may take its time
       def due_by(due)
         unit = enter_block
-        previous = @deadline
-        @deadline = due if previous.nil? || due < previous
-        yield
+        outer = @limit
+        yield @limit = limit = Limit.new(due, outer)
       ensure
-        put_back(previous) if @unit == unit
+        limit.due = nil
+        @limit = outer if @unit == unit
       end
 
-      # Has no deadline any more, because that has passed: what `ensure` blocks call may take its time.
+      # Has no deadline any more, because it is cancelled.
       #
       # @return [Object] the block's value
       def overdue
         @deadline = nil
+        limit = @limit
+        while limit
+          limit.due = nil
+          limit = limit.outer
+        end
         yield
-      end
-
-      private
-
-      # One that has passed does not bind what the `ensure` blocks around call.
-      def put_back(deadline)
-        @deadline = deadline && deadline > Concurrency.now ? deadline : nil
       end
     end
   end

@@ -82,9 +82,11 @@ module Elah
         NotSent.new(:failed, e)
       end
 
-      # No call outlives the fiber that makes it.
+      # No call outlives the fiber that makes it. In a shield, which no deadline of a request ends, it has the time of a request.
       def bounded(seconds)
-        left = Concurrency.seconds_left_to(@loop.current_task)
+        task = @loop.current_task
+        left = Concurrency.seconds_left_to(task)
+        seconds ||= Elah.config.request_seconds if task.in_shield?
         return seconds || Float::MAX unless left
 
         seconds && seconds < left ? seconds : left
