@@ -19,6 +19,24 @@ class DeadlineTest < Minitest::Test
     assert_raises(Elah::DeadlineExceeded, "0 is no limit to Ruby") { Elah.timeout(0) { sleep } }
   end
 
+  # A fiber from before a limit had it as well while its parent was in the block, and one from within had it afterwards.
+  def test_a_limit_binds_what_its_block_starts_until_it_ends
+    Elah.run do
+      gate = Queue.new
+      earlier = Elah.async { gate.pop && Elah.deadline }
+      inside = nil
+      Elah.timeout(500) do
+        gate << true
+        assert_nil earlier.value
+        inside = Elah.async { [Elah.deadline, gate.pop && Elah.deadline] }
+      end
+      gate << true
+      during, later = inside.value
+      assert_in_delta 500, during, 100
+      assert_nil later
+    end
+  end
+
   def test_the_deadline_is_the_nearest_and_travels
     Elah.run do
       assert_nil Elah.deadline

@@ -54,6 +54,11 @@ class StoreClusterTest < ClusterCase
     ask(urls[1], "UPDATE elah_cluster SET place = '' RETURNING place") # what docs/cluster.md says for a physical copy
     Elah::Store.open(urls[1], sweep_seconds: 3600).close
     assert_equal true, ask(urls[1], "SELECT fenced FROM elah_writers")
+    Elah::SQL.new(urls[1].sub("owner:", "elah:"), connections_max: 1).tap do |admin|
+      admin.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+      admin.close
+    end
+    Elah::Store.open(urls[1], sweep_seconds: 3600).close # nobody could without the right
   ensure
     names.each { |name| @sql.execute("DROP DATABASE IF EXISTS #{name} WITH (FORCE)") }
     @sql.execute("DROP ROLE owner")

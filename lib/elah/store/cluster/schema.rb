@@ -182,13 +182,14 @@ module Elah
                    "current_setting('server_encoding'), current_setting('array_nulls')"
         # The server and the database. Those of a restored dump, or of another copy of the database, are others.
         HERE = "((SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        MAY_ASK = "SELECT has_function_privilege('pg_control_system()', 'execute')"
         # The row of a cluster of before has no place.
-        READ = "SELECT format, name, shards, version, coalesce(identity, name) AS identity, to_jsonb(c)->>'place' <> #{HERE} AS is_copy " \
-               "FROM elah_cluster c".freeze
+        READ = "SELECT format, name, shards, version, coalesce(identity, name) AS identity, to_jsonb(c)->>'place' <> %s AS is_copy " \
+               "FROM elah_cluster c"
         # What makes a copy a cluster of its own: the processes in its rows are those of the original.
-        SETTLE = "UPDATE elah_cluster SET place = #{HERE} WHERE place <> #{HERE}".freeze
+        SETTLE = "UPDATE elah_cluster SET place = %1$s WHERE place <> %1$s"
         FENCE = "UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE NOT fenced"
-        private_constant :EXISTS, :SETTINGS, :HERE, :READ, :SETTLE
+        private_constant :EXISTS, :SETTINGS, :HERE, :MAY_ASK, :READ, :SETTLE
 
         class << self
           # Creates the tables unless they are there.
@@ -222,11 +223,14 @@ module Elah
 
           private
 
-          def read(sql) = sql.value(EXISTS) ? sql.first(READ) : nil
+          def read(sql) = sql.value(EXISTS) ? sql.first(format(READ, here(sql))) : nil
+
+          # A role that may not ask does not tell copies apart.
+          def here(sql) = sql.value(MAY_ASK) ? HERE : "NULL::text"
 
           # A call would run in the original, and change the original's database. Living processes whose database has moved go on as other writers.
           def separate(transaction)
-            transaction.execute(FENCE) if transaction.execute(SETTLE).affected_rows.positive?
+            transaction.execute(FENCE) if transaction.execute(format(SETTLE, here(transaction))).affected_rows.positive?
             read(transaction)
           end
 
@@ -238,7 +242,7 @@ module Elah
           def write(sql, shards)
             [*TABLES.split(";\n"), COMMIT].each { |statement| sql.execute(statement) }
             sql.execute("INSERT INTO elah_shards (shard) SELECT generate_series(0, $1::int - 1)", shards)
-            sql.execute("INSERT INTO elah_cluster (format, name, shards, version, place) VALUES ($1, gen_random_uuid(), $2, $3, #{HERE})",
+            sql.execute("INSERT INTO elah_cluster (format, name, shards, version, place) VALUES ($1, gen_random_uuid(), $2, $3, #{here(sql)})",
                         FORMAT, shards, Membership::VERSION)
             read(sql)
           end
