@@ -137,6 +137,9 @@ module Elah
       @claim&.close
     end
 
+    # Lets others make their folders, because this server has none.
+    def give_up = @claim&.close
+
     # Makes the files young again, because cleaners remove old ones from /tmp. A file system that does not allow it must not stop the server.
     #
     # @param log [Elah::Log]

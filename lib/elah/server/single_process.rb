@@ -16,6 +16,7 @@ module Elah
       fill(Placement.current)
     rescue RunDirError => e
       @scoreboard = nil
+      @run_dir&.give_up
       log.warn("`elah status` and the metrics will not show this server. #{e.message}")
     end
 
