@@ -77,7 +77,7 @@ module Elah
     # @param is_transient [Boolean]
     # @param is_service [Boolean]
     def initialize(is_transient: false, is_service: false)
-      @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
+      @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @started = @deadline = nil
       @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
       @limit = @unlimited_from = @inherited = nil
       @raising_shields = @shields = @unit = 0

@@ -68,7 +68,7 @@ module Elah
         @runner ? wait_in_line(task) : @runner = task
         @outer = task.activation
         task.activation = self
-        earlier = task.children if task.children?
+        earlier = task.started&.keys
         is_whole = false
         begin
           given = (@entity && @state.admit(arguments)) || restore_entity(arguments)
@@ -82,7 +82,7 @@ module Elah
           raise @collection.not_serializable(name, e)
         ensure
           task.activation = @outer
-          task.end_children_but(earlier) if task.children?
+          task.end_children_but(earlier) if task.started
           forget unless is_whole
           @line ? leave : @runner = nil
         end

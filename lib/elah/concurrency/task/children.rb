@@ -7,18 +7,21 @@ module Elah
       # Whether the fibers may outlive the task.
       attr_writer :keeps_children
 
+      # @return [Hash{Elah::Async=>true}, nil] the fibers; nil when it has started none. Every call of an entity asks twice, so it is not a Ruby method.
+      attr_reader :started
+
       # @return [Boolean] whether fibers that it has started run
-      def children? = !@children.nil? && !@children.empty?
+      def children? = !@started.nil? && !@started.empty?
 
       # @return [Array<Elah::Async>]
-      def children = @children.to_h.keys
+      def children = @started.to_h.keys
 
       # Adds a fiber that ends with this task.
       #
       # @param child [Elah::Async]
       def adopt(child)
-        at_end { end_children } unless @children
-        (@children ||= {}.compare_by_identity)[child] = true
+        at_end { end_children } unless @started
+        (@started ||= {}.compare_by_identity)[child] = true
       end
 
       # Ends the fibers that a call of an entity has started.
@@ -33,13 +36,13 @@ module Elah
       # Removes a child that has ended.
       #
       # @param child [Elah::Async]
-      def release(child) = @children&.delete(child)
+      def release(child) = @started&.delete(child)
 
       private
 
       def end_children
         ended = children
-        @children = nil
+        @started = nil
         ended.each { |child| child.parent_ended(@keeps_children) }
       end
     end
