@@ -40,14 +40,20 @@ module Elah
 
       def unversioned?(target) = target.is_a?(Class) && target < Endpoint
 
+      # As in Grape, a route of any verb and a mounted app do not serve what endpoints of the path refuse.
+      def served(target, request)
+        return target.serving(request) if target.is_a?(Candidates)
+
+        target if unversioned?(target) && target.route.request_method != "*"
+      end
+
       # @param excluded [Array<Integer>] IDs of the routes that refuse the request, to which the others are added
       # @return [#handle, nil]
       def reroute(request, excluded)
         while (found = @router.match(request.request_method, request.path, excluded))&.first
           break if excluded.include?(found.first) # the router knows no other than a mounted app
 
-          target = @targets[found.first]
-          if target.is_a?(Candidates) && (target = target.serving(request))
+          if (target = served(@targets[found.first], request))
             request.reroute(found, excluded)
             return target
           end

@@ -103,6 +103,14 @@ class APIVersioningTest < APICase
                  [caught, mounted].map { |root| get(root, "/y").then { |answer| [answer.status, answer.body] } }
   end
 
+  def test_a_request_for_another_version_reaches_a_less_specific_endpoint_without_one
+    open = api do
+      version("v1", using: :accept_version_header) { get(:x) { "v1" } }
+      get(":id") { "plain" }
+    end
+    assert_equal %w[v1 plain], %w[v1 v2].map { |version| get(open, "/x", headers: { "Accept-Version" => version }).body }
+  end
+
   def test_problems_about_versions
     strict = api do
       error_format :problem

@@ -18,6 +18,9 @@ use crate::waiters::Waiters;
 /// A connection that was idle for longer is checked before use.
 const TRUSTED: Duration = Duration::from_secs(1);
 
+/// How long an attempt to connect goes on whose caller has gone. It has a permit, and the server may be silent.
+const ABANDONED: Duration = Duration::from_secs(1);
+
 /// The pause after the first failure to connect; it doubles with each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -92,11 +95,18 @@ impl Pool {
                 }
             }
         }
-        let (told, connected) = oneshot::channel();
+        let (mut told, connected) = oneshot::channel();
         let pool = Arc::clone(self);
         // A task of its own: where the caller has less time than a connection takes, the next one finds it idle.
         tokio::spawn(async move {
-            let lease = pool.connect().await.map(|connection| pool.leased(connection, permit));
+            let abandoned = async {
+                told.closed().await;
+                tokio::time::sleep(ABANDONED).await;
+            };
+            let lease = tokio::select! {
+                connected = pool.connect() => connected.map(|connection| pool.leased(connection, permit)),
+                () = abandoned => return,
+            };
             let _ = told.send(lease);
         });
         connected.await.unwrap_or_else(|_| Err(Error::Closed { server: Arc::clone(&self.settings.server) }))
