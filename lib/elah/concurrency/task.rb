@@ -79,8 +79,8 @@ module Elah
     def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @started = @deadline = nil
       @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
-      @limit = @unlimited_from = @inherited = nil
-      @raising_shields = @shields = @unit = 0
+      @limit = @own_limit = @unlimited_from = @inherited = nil
+      @raising_shields = @shields = @unit = @started_count = 0
       @transient = is_transient
       @service = is_service
       @woken = @keeps_children = @fiber_state = @ending = @began_in_shield = false
@@ -171,7 +171,7 @@ module Elah
     # Leaves the blocks that have not ended with their request or call.
     def leave_blocks
       @unit += 1
-      @deadline = @limit = @unlimited_from = @masks = nil
+      @deadline = @own_limit = @limit = @unlimited_from = @masks = nil
       @shields = 0
     end
 

@@ -37,6 +37,7 @@ module Elah
         @term = collection.term_of(shard)
         @entity = @state = @runner = @outer = @line = nil
         @run_batch = 0
+        @process_id = Process.pid
         @is_leaving = false
       end
 
@@ -68,7 +69,7 @@ module Elah
         @runner ? wait_in_line(task) : @runner = task
         @outer = task.activation
         task.activation = self
-        earlier = task.started&.keys
+        started = task.started_count
         is_whole = false
         begin
           given = (@entity && @state.admit(arguments)) || restore_entity(arguments)
@@ -82,7 +83,7 @@ module Elah
           raise @collection.not_serializable(name, e)
         ensure
           task.activation = @outer
-          task.end_children_but(earlier) if task.started
+          task.end_children_since(started) if task.started_count > started
           forget unless is_whole
           @line ? leave : @runner = nil
         end
@@ -121,9 +122,16 @@ module Elah
         @run_batch = batch = @state.last_batch
         return reply unless batch > @commits.planned
 
-        @collection.event_loop&.end_fork # a fork that returns from the method has nobody who stores it
+        refuse_fork unless @collection.event_loop
         @commits.plan(batch)
         reply
+      end
+
+      # Nobody stores what a fork has written that returns from the method which has made it: it would wait for that for ever.
+      def refuse_fork
+        return if Process.pid == @process_id
+
+        raise Error, "A fork that a method of #{identity} has made returned from it: pass a block to fork, or end the fork with exit!."
       end
 
       # A refusal tells its caller what earlier calls have changed, as a result does.

@@ -7,8 +7,8 @@ module Elah
       # Whether the fibers may outlive the task.
       attr_writer :keeps_children
 
-      # @return [Hash{Elah::Async=>true}, nil] the fibers; nil when it has started none. Every call of an entity asks twice, so it is not a Ruby method.
-      attr_reader :started
+      # @return [Integer] how many it has started so far. Every call of an entity asks twice, so it is not a Ruby method.
+      attr_reader :started_count
 
       # @return [Boolean] whether fibers that it has started run
       def children? = !@started.nil? && !@started.empty?
@@ -21,14 +21,14 @@ module Elah
       # @param child [Elah::Async]
       def adopt(child)
         at_end { end_children } unless @started
-        (@started ||= {}.compare_by_identity)[child] = true
+        (@started ||= {}.compare_by_identity)[child] = @started_count += 1
       end
 
-      # Ends the fibers that a call of an entity has started.
+      # Ends the fibers that a call of an entity has started. The failures of those that have ended are reported when the task ends, or soon.
       #
-      # @param earlier [Array<Elah::Async>, nil] those from before the call, which go on
-      def end_children_but(earlier)
-        ended = children.reject(&:done?) - earlier.to_a # the failures of others are reported when the task ends, or soon
+      # @param count [Integer] {#started_count} when the call began
+      def end_children_since(count)
+        ended = @started.to_h.select { |child, number| number > count && !child.done? }.keys
         ended.each { |child| release(child) }
         ended.each { |child| child.parent_ended(false) }
       end

@@ -10,7 +10,16 @@ module Elah
       private_constant :Limit
 
       # @return [Float, nil] its own, in seconds of the monotonic clock; a request has its deadline in addition
-      attr_accessor :deadline
+      attr_reader :deadline
+
+      # @param due [Float, nil]
+      def deadline=(due)
+        @deadline = due
+        @own_limit = nil
+      end
+
+      # @return [Limit] the deadline, for the fibers that it starts
+      def own_limit = @own_limit ||= Limit.new(@deadline)
 
       # Takes over what holds in the task that starts it.
       #
@@ -19,11 +28,14 @@ module Elah
         @parent = parent
         @inherited = parent.limits
         @began_in_shield = parent.in_shield?
-        @inherited << Limit.new(parent.deadline) if parent.deadline && !@began_in_shield
+        @inherited << parent.own_limit if parent.deadline && !@began_in_shield
       end
 
       # @return [Boolean]
       def in_shield? = @shields.positive?
+
+      # @return [Boolean] whether there is a shield between it and the deadline of a request
+      def apart? = in_shield? || @began_in_shield || (@parent ? @parent.apart? : false)
 
       # @return [Float, nil] the earliest deadline
       def due
@@ -67,7 +79,8 @@ module Elah
       #
       # @return [Object] the block's value
       def overdue
-        @deadline = nil
+        @own_limit&.due = nil
+        self.deadline = nil
         limit = @limit
         while limit
           limit.due = nil

@@ -86,7 +86,7 @@ module Elah
       def bounded(seconds)
         task = @loop.current_task
         left = Concurrency.seconds_left_to(task)
-        seconds ||= Elah.config.request_seconds if task.in_shield?
+        seconds ||= Elah.config.request_seconds if task.apart?
         return seconds || Float::MAX unless left
 
         seconds && seconds < left ? seconds : left

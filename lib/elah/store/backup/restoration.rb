@@ -87,7 +87,8 @@ module Elah
           raise Failed, "The backup is not what was written: #{wrong.sort.first(5).join(', ')} differs or is missing." if wrong.any?
 
           # Who has opened a store of the backup, as `elah store check` does, has left one.
-          more = @found.keys - expected.keys - [MANIFEST, *manifest.fetch("stores").map { |store| File.join(store, "lock.mdb") }]
+          locks = manifest.fetch("stores").map { |store| store == "." ? "lock.mdb" : File.join(store, "lock.mdb") }
+          more = @found.keys - expected.keys - [MANIFEST, *locks]
           raise Failed, "The backup has files that it was not written with: #{more.sort.first(5).join(', ')}." if more.any?
 
           manifest.fetch("stores").each { |store| verify(File.join(@staging, store)) }
