@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "event_loop/cancellation"
-require_relative "task/children"
-require_relative "task/deadline"
 
 module Elah
   # A unit of work in the loop: a request in its handler, or a fiber that the app spawned. Its lists are created on demand, because most requests
   # never wait.
   class Task
+    require_relative "task/children"
+    require_relative "task/deadline"
     include Children
     include Deadline
 
