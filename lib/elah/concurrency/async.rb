@@ -124,7 +124,8 @@ module Elah
       return if done? || @cancellation
 
       @cancellation = exception
-      @task.overdue { @loop.cancel(@task, exception) }
+      @task.overdue
+      @loop.cancel(@task, exception)
     end
 
     def run

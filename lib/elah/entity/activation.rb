@@ -131,7 +131,7 @@ module Elah
       def refuse_fork
         return if Process.pid == @process_id
 
-        raise Error, "A fork that a method of #{identity} has made returned from it: pass a block to fork, or end the fork with exit!."
+        raise Error, "A fork returned from the method of #{identity} that made it: pass a block to fork, or end the fork with exit!."
       end
 
       # A refusal tells its caller what earlier calls have changed, as a result does.

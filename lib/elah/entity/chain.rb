@@ -16,7 +16,7 @@ module Elah
         def check(activation, task)
           busy = activation
           while busy
-            refuse(activation) if ancestor?(busy.runner, task) || called_by?(busy.identity, task)
+            refuse(activation) if waits_for?(busy, task)
             busy = busy.runner&.awaits
           end
         end
@@ -55,19 +55,10 @@ module Elah
 
         private
 
-        def ancestor?(runner, task)
+        # Whether the entity waits for the task, or for one that started it: here, or as the caller of a call from another worker.
+        def waits_for?(busy, task)
           while task
-            return true if task.equal?(runner)
-
-            task = task.parent
-          end
-          false
-        end
-
-        # The fibers of a call that came from another worker know only by it who waits there.
-        def called_by?(identity, task)
-          while task
-            return true if task.callers&.include?(identity)
+            return true if task.equal?(busy.runner) || task.callers&.include?(busy.identity)
 
             task = task.parent
           end

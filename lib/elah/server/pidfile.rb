@@ -3,6 +3,7 @@
 require "etc"
 require "fileutils"
 require_relative "../errors"
+require_relative "patient_lock"
 
 module Elah
   # The file with the ID of the server process, written at its start and removed at its exit.
@@ -13,12 +14,9 @@ module Elah
     # The file cannot be written.
     class NotWritable < Error; end
 
-    # How long the file may be locked: a server that starts at the same time needs milliseconds.
-    LOCK_SECONDS = 5
-
     # How much younger than the file a process has to be: the clock of the system may be set a little.
     TOLERANCE_SECONDS = 2
-    private_constant :LOCK_SECONDS, :TOLERANCE_SECONDS
+    private_constant :TOLERANCE_SECONDS
 
     class << self
       # @param path [String, nil] nil and a device, such as /dev/null, write no file
@@ -85,21 +83,12 @@ module Elah
     def delete_stale
       refuse_special
       File.open(@path) do |stale|
-        lock(stale)
+        PatientLock.take(stale) or raise NotWritable, "The pid file #{@path} is locked by another process."
         refuse_held
         File.delete(@path) if File.identical?(stale, @path)
       end
     rescue Errno::ENOENT
       nil # another server has deleted it
-    end
-
-    def lock(file)
-      give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + LOCK_SECONDS
-      until file.flock(File::LOCK_EX | File::LOCK_NB)
-        raise NotWritable, "The pid file #{@path} is locked by another process." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
-
-        sleep(0.01)
-      end
     end
 
     # The file appears with its content, so of two servers that start together one fails.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "patient_lock"
 require_relative "scoreboard"
 require_relative "../config/options/environment"
 
@@ -12,10 +13,6 @@ module Elah
 
     # Leaves room for the names of sockets: the path of a Unix socket may have 107 bytes.
     PATH_BYTES_MAX = 80
-
-    # How long another start may need that makes its folder.
-    MAKING_SECONDS = 5
-    private_constant :MAKING_SECONDS
 
     class << self
       # @param configured [String, nil] the option `run_dir`
@@ -64,12 +61,7 @@ module Elah
       end
 
       # Two containers may share the folder, and have processes with the same ID.
-      def locked(base)
-        give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + MAKING_SECONDS
-        File.open(base).tap do |folder|
-          sleep(0.01) until folder.flock(File::LOCK_EX | File::LOCK_NB) || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
-        end
-      end
+      def locked(base) = File.open(base).tap { |folder| PatientLock.take(folder) }
 
       def remove_stale(base)
         Dir.children(base).grep(/\A\d+\z/).each do |name|

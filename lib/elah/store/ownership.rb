@@ -42,7 +42,7 @@ module Elah
         @key = key
         @token = SecureRandom.hex(16)
         @process_id = Process.pid
-        @is_trial = !Elah.autoload?(:Restart) && Restart.current.trial?
+        @is_trial = Restart.trial?
       end
 
       # @api private

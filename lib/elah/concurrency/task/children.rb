@@ -10,9 +10,6 @@ module Elah
       # @return [Integer] how many it has started so far. Every call of an entity asks twice, so it is not a Ruby method.
       attr_reader :started_count
 
-      # @return [Boolean] whether fibers that it has started run
-      def children? = !@started.nil? && !@started.empty?
-
       # @return [Array<Elah::Async>]
       def children = @started.to_h.keys
 

@@ -76,8 +76,6 @@ module Elah
       end
 
       # Has no deadline any more, because it is cancelled.
-      #
-      # @return [Object] the block's value
       def overdue
         @own_limit&.due = nil
         self.deadline = nil
@@ -86,7 +84,6 @@ module Elah
           limit.due = nil
           limit = limit.outer
         end
-        yield
       end
     end
   end

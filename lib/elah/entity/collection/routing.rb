@@ -133,8 +133,8 @@ module Elah
         def refuse_during_load
           return unless Restart.trial? || (!Elah.autoload?(:AppFile) && AppFile.loading?)
 
-          raise OutsideLoop, "The app is being loaded, and may be so beside a server that owns the entities #{@name}: make first calls in " \
-                             "Elah.async, in the hook before_worker_boot."
+          raise OutsideLoop, "The entities #{@name} cannot be called while the app is loaded, because a running server may own them: make first " \
+                             "calls in Elah.async, in the hook before_worker_boot."
         end
 
         def scatter(calls, give_up_at)

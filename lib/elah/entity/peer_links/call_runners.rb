@@ -161,7 +161,10 @@ module Elah
 
         abandoned = keys.to_h { |key| [key, true] }
         @call.abandon if @call && abandoned[@call.key]
-        @members.each { |member| member.overdue { @loop.cancel(member, unawaited) } if member.call && abandoned[member.call.key] }
+        @members.select { |member| member.call && abandoned[member.call.key] }.each do |member|
+          member.overdue
+          @loop.cancel(member, unawaited)
+        end
       end
 
       def unawaited = Cancelled.new("The worker that called no longer waits for the result.")
