@@ -249,7 +249,7 @@ class RackupTest < Minitest::Test
         assert_equal "3", body_of(url)
         Process.kill(:TERM, process.pid)
       end
-      assert_match(/The app is being loaded/, File.read(refused))
+      assert_match(/Tally cannot be called while the app is loaded/, File.read(refused))
     end
   end
 
