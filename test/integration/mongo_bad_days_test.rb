@@ -161,6 +161,24 @@ class MongoBadDaysTest < Minitest::Test
     end
   end
 
+  # The driver's queue kept each of them, and took one out with each new operation or second.
+  def test_what_was_cancelled_during_an_outage_does_not_hold_up_what_follows
+    Elah.run do
+      mongo = patient(connections_max: 3)
+      items = mongo["items"]
+      items.insert_one({ _id: 1 })
+      @server.pause
+      fibers = Array.new(10) do
+        Elah.async do
+          20.times { assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.02) { items.find_one } } }
+        end
+      end
+      fibers.each(&:value)
+      @server.resume
+      assert_equal [1, { running: 0, waiting: 0 }], [once_available { items.find_one }["_id"], mongo.load]
+    end
+  end
+
   def test_five_thousand_fibers_share_ten_connections
     found = 0
     most = 0

@@ -7,6 +7,7 @@ mod bulk;
 mod client;
 mod cursor;
 mod decimal;
+mod driver;
 mod error;
 mod object_id;
 mod operation;

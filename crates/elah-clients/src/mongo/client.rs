@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mongodb::Database;
-use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
+use super::driver::Driver;
 use super::error::{Asked, Error};
 use super::settings::Plan;
 use crate::waiters::Waiters;
@@ -16,7 +17,7 @@ use crate::waiters::Waiters;
 #[derive(Debug)]
 pub struct Client {
     plan: Arc<Plan>,
-    database: OnceCell<Database>,
+    driver: Driver,
     connections: Semaphore,
     waiters: Waiters,
 }
@@ -24,7 +25,7 @@ pub struct Client {
 impl Client {
     pub fn new(plan: Arc<Plan>) -> Client {
         let connections = Semaphore::new(plan.connections_max as usize);
-        Client { plan, database: OnceCell::new(), connections, waiters: Waiters::default() }
+        Client { plan, driver: Driver::new(), connections, waiters: Waiters::default() }
     }
 
     /// Operations with a connection, and operations that wait for one.
@@ -41,9 +42,12 @@ impl Client {
         let plan = &*self.plan;
         let _permit = self.permit(doing).await?;
         let asked = Asked { server: &plan.servers, doing, bound: plan.query };
-        let running = async { operation(self.database().await?).await };
-        match timeout(plan.query, running).await {
-            Ok(result) => result.map_err(|error| asked.error(&error)),
+        let running = self.driver.begin();
+        match timeout(plan.query, async { operation(running.database(plan).await?).await }).await {
+            Ok(result) => {
+                running.end(result.is_ok());
+                result.map_err(|error| asked.error(&error))
+            }
             Err(_) => Err(asked.timed_out()),
         }
     }
@@ -59,14 +63,6 @@ impl Client {
 
     pub(super) fn database_name(&self) -> &str {
         &self.plan.database
-    }
-
-    async fn database(&self) -> mongodb::error::Result<Database> {
-        let made = self.database.get_or_try_init(|| async {
-            let client = mongodb::Client::with_options(self.plan.driver_options().await?)?;
-            Ok::<_, mongodb::error::Error>(client.database(&self.plan.database))
-        });
-        made.await.cloned()
     }
 
     /// A permit for one connection of the pool. The driver's own queue has no time limit.
