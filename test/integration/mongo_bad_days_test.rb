@@ -164,7 +164,7 @@ class MongoBadDaysTest < Minitest::Test
   # The driver's queue kept each of them, and took one out with each new operation or second.
   def test_what_was_cancelled_during_an_outage_does_not_hold_up_what_follows
     Elah.run do
-      mongo = patient(connections_max: 3)
+      mongo = patient(connections_max: 10)
       items = mongo["items"]
       items.insert_one({ _id: 1 })
       @server.pause
