@@ -164,9 +164,11 @@ class MongoBadDaysTest < Minitest::Test
   # The driver's queue kept each of them, and took one out with each new operation or second.
   def test_what_was_cancelled_during_an_outage_does_not_hold_up_what_follows
     Elah.run do
-      mongo = patient(connections_max: 10)
+      mongo = client(connections_max: 10, query_seconds: patience_seconds)
       items = mongo["items"]
       items.insert_one({ _id: 1 })
+      begun = monotonic
+      wait_until("it may be made anew") { items.find_one && monotonic > begun + 1 }
       @server.pause
       fibers = Array.new(10) do
         Elah.async do

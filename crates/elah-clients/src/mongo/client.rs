@@ -42,12 +42,8 @@ impl Client {
         let plan = &*self.plan;
         let _permit = self.permit(doing).await?;
         let asked = Asked { server: &plan.servers, doing, bound: plan.query };
-        let running = self.driver.begin();
-        match timeout(plan.query, async { operation(running.database(plan).await?).await }).await {
-            Ok(result) => {
-                running.end(result.is_ok());
-                result.map_err(|error| asked.error(&error))
-            }
+        match timeout(plan.query, self.driver.run(plan, operation)).await {
+            Ok(result) => result.map_err(|error| asked.error(&error)),
             Err(_) => Err(asked.timed_out()),
         }
     }
