@@ -6,6 +6,7 @@ module RingPools
     PATTERN = /\A\+?[1-9]\d{7,14}\z/
     SEPARATORS = %r{[\s().\-/]}
     NORTH_AMERICA = 10_000_000_000
+    TEXT_BYTES_MAX = 64
 
     class << self
       # Accepts +18883906665, 1 (888) 390-6665 and, like the original, ten digits for a number in North America.
@@ -13,6 +14,8 @@ module RingPools
       # @param text [String]
       # @return [Integer, nil] nil when it is no telephone number
       def parse(text)
+        return if text.bytesize > TEXT_BYTES_MAX
+
         plus = text.start_with?("+")
         digits = text.gsub(SEPARATORS, "")
         digits = "1#{digits}" if !plus && digits.match?(/\A[2-9]\d{9}\z/)

@@ -299,6 +299,22 @@ class RestartTest < Minitest::Test
   end
 
   # TERM was ignored while one process drained for a restart.
+  # They were reset.
+  def test_term_before_a_restart_serves_the_connections_that_wait_for_it
+    server = ElahServer.start(format(APP_OF, "old"))
+    running = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
+    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+    server.signal(:USR2)
+    wait_until("it drains") { status(server).workers.first[:state] == :draining }
+    waiting = Array.new(200) { server.connect.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+    server.signal(:TERM)
+    assert_equal [["old"] * 200, "slept"], [waiting.map { |client| client.read_answer.body }, running.read_answer.body]
+    assert_predicate server.wait_until_ended, :success?
+  ensure
+    [running, *waiting].compact.each(&:close)
+    server&.kill
+  end
+
   def test_term_ends_one_process_that_is_about_to_restart
     server = ElahServer.start(format(APP_OF, "old"))
     client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")

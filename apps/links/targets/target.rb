@@ -25,10 +25,11 @@ module Links
         # @return [String] the URL with everything that is not ASCII percent-encoded, else as it was
         # @raise [Invalid]
         def check(text, own: [])
+          check_length(text)
           refuse("A target is UTF-8.") unless text.valid_encoding?
           if (host = text[PLAIN, 1])
             check_leads_away(Authority.new(host, PORTS[text.start_with?("https") ? "https" : "http"]), own)
-            return check_length(text)
+            return text
           end
 
           refuse("A target has no spaces and no control characters; write them as %20 and so on.") if text.match?(UNSEEN)

@@ -203,6 +203,9 @@ impl Accepting {
 pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
     let local_port = listener.local_port();
     let mut fairness = Fairness::default();
+    if shared.is_draining() {
+        tokio::task::yield_now().await; // the runtime has looked at the socket then
+    }
     loop {
         // With tokio's budget, the 129th connection would be one that is not there.
         let accepted = tokio::task::unconstrained(std::future::poll_fn(|context| {

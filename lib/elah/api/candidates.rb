@@ -51,8 +51,6 @@ module Elah
       # @return [#handle, nil]
       def reroute(request, excluded)
         while (found = @router.match(request.request_method, request.path, excluded))&.first
-          break if excluded.include?(found.first) # the router knows no other than a mounted app
-
           if (target = served(@targets[found.first], request))
             request.reroute(found, excluded)
             return target

@@ -187,8 +187,7 @@ module Elah
       end
 
       def fire(shard, time, key)
-        limit = @collection.entity_class.woken_seconds
-        COUNTS.fired += 1 if limit ? Elah.timeout(limit) { call(key, time) } : call(key, time)
+        COUNTS.fired += 1 if call(key, :__wake__, time)
         @trouble = nil
         @stuck.delete(key)
       rescue Moved, Store::Fenced
@@ -207,7 +206,10 @@ module Elah
         again = @again.delete(key) and expect(shard, again)
       end
 
-      def call(key, time) = @collection.call_here(key, :__wake__, time)
+      def call(key, name, time)
+        limit = @collection.entity_class.woken_seconds or return @collection.call_here(key, name, time)
+        Elah.timeout(limit) { @collection.call_here(key, name, time) }
+      end
 
       # Whether the loop ends, or this is a fork of `woken`, which has none.
       def over?
@@ -217,7 +219,7 @@ module Elah
 
       def postpone(shard, time, key, error)
         COUNTS.failed += 1
-        failures, seconds = @collection.call_here(key, :__postpone__, time)
+        failures, seconds = call(key, :__postpone__, time)
         @stuck.delete(key)
         return unless failures
 

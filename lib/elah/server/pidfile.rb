@@ -73,7 +73,8 @@ module Elah
     private
 
     def write
-      delete_stale until create(@path)
+      refuse_special
+      owner == @server ? with_draft(@path) { |draft| File.rename(draft, @path) } : (delete_stale until create(@path))
       @written = true
     rescue SystemCallError => e
       raise not_writable(e)
@@ -93,12 +94,16 @@ module Elah
 
     # The file appears with its content, so of two servers that start together one fails.
     def create(path)
-      draft = "#{path}.#{Process.pid}.new"
-      File.write(draft, "#{Process.pid}\n")
-      File.link(draft, path)
+      with_draft(path) { |draft| File.link(draft, path) }
       true
     rescue Errno::EEXIST
       false
+    end
+
+    def with_draft(path)
+      draft = "#{path}.#{Process.pid}.new"
+      File.write(draft, "#{Process.pid}\n")
+      yield draft
     ensure
       FileUtils.rm_f(draft)
     end

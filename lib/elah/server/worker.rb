@@ -194,7 +194,7 @@ module Elah
     def stop(signal)
       abandon if @stopping && signal == "INT"
       @stopping = true
-      Restart.current.abandon
+      abandon_restart if Restart.current.due?
       drain
     end
 

@@ -220,7 +220,7 @@ impl Tree {
         } else if let Some(hit) = self.search_children(node, at, depth, query, found) {
             return Some(hit);
         }
-        let route = node.mount.filter(|_| !is_withheld(query, found))?;
+        let route = node.mount.filter(|route| !query.excluded.contains(route) && !is_withheld(query, found))?;
         Some(Hit::Mount { route, segments: depth })
     }
 

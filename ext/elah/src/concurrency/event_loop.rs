@@ -228,9 +228,11 @@ impl EventLoop {
         Ok(worker(ruby)?.take_readiness(wait).map(bits))
     }
 
-    fn cancel_wait(ruby: &Ruby, _: Value, wait: u64) -> Result<(), Error> {
-        worker(ruby)?.cancel_wait(wait);
-        Ok(())
+    /// Of no effect in a fork, whose exception it would replace.
+    fn cancel_wait(ruby: &Ruby, _: Value, wait: u64) {
+        if let Ok(worker) = worker(ruby) {
+            worker.cancel_wait(wait);
+        }
     }
 
     /// How much has been started for which nobody waits, but the end of the loop.

@@ -28,6 +28,15 @@ module Elah
         interrupt
       end
 
+      # Serves the connections that wait in the sockets of a loop which drains and has left them to others: these do not come.
+      #
+      # @param sockets [Array<Elah::ListeningSocket>]
+      def take_backlog(sockets)
+        request_drain
+        begin_drain
+        sockets.each { |socket| listen(socket) }
+      end
+
       # Runs a block that may continue as long as its client stays, such as an event stream. When the loop drains, the block is cancelled at its
       # wait: its `ensure` blocks run, and this method returns nil.
       #

@@ -54,7 +54,7 @@ module Elah
         # @api private
         # @return [Boolean] whether an exception ends the calling fiber; otherwise it is the outcome of one of its calls, also a Cancelled, as of a
         #   fiber that the method has cancelled
-        def cancels?(error) = error.is_a?(ClientGone) || error.equal?(Elah.current_task&.ended_by) || Elah.deadline&.zero?
+        def cancels?(error) = error.is_a?(ClientGone) || caused?(error, Elah.current_task&.ended_by) || Elah.deadline&.zero?
 
         # Claims the shards that this worker owns, unless it has.
         #
@@ -70,6 +70,12 @@ module Elah
         end
 
         private
+
+        # Whether the error is this one, or a method has raised it in its place.
+        def caused?(error, ended_by)
+          error = error.cause until error.nil? || error.equal?(ended_by)
+          !error.nil?
+        end
 
         # The entity, if this worker has it or may own it.
         def resident(key)

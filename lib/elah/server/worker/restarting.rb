@@ -41,6 +41,15 @@ module Elah
         end
       end
 
+      # The next image would have accepted the connections that wait.
+      def abandon_restart
+        Restart.current.abandon
+        @loop.post do
+          @loop.take_backlog(@sockets.all)
+          @sockets.close
+        end
+      end
+
       # A handler that computes keeps the loop from noticing that the time for the drain is over.
       def interrupt_after_drain(thread)
         Thread.new do
