@@ -107,7 +107,7 @@ class SinkServingTest < Minitest::Test
     FileUtils.touch(File.join(folder, "journal-7"))
     File.symlink("/nowhere", File.join(folder, "journal-8"))
     FileUtils.mkdir_p(File.join(folder, "journal-9/lock"))
-    FileUtils.touch(File.join(folder, "journal-9/00000000000000000000.log"))
+    FileUtils.touch(File.join(folder, "journal-9/00000000000000000000.segment"))
     @server = ElahServer.start(APP, data: @data)
     assert_equal 202, post({ n: 1 }, prefer: "durability=delivered").status
     @server.wait_for(/The sink events cannot take a journal over and tries again later: Elah::Sink::CannotOpen/)

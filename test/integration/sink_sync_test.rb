@@ -8,7 +8,7 @@ require "fileutils"
 require "tmpdir"
 
 class SinkSyncTest < Minitest::Test
-  SYNCED = /\Af(data)?sync\(\d+<[^>]*journal-0\/0[^>]*\.log>\)\s*= 0/.freeze
+  SYNCED = /\Af(data)?sync\(\d+<[^>]*journal-0\/0[^>]*\.segment>\)\s*= 0/.freeze
   FOLDER_SYNCED = /\Afsync\(\d+<[^>]*journal-0>\)\s*= 0/.freeze
   SINK = 'events = Elah::Sink.new("events", folder: ARGV[0], deliver: false, sync_seconds: 3600)'
 

@@ -60,7 +60,7 @@ class StoreBackupTest < BackupCase
     Elah::Store::Backup::Contents.pin(@data) do |contents|
       pinned = confirmed
       wait_for(pinned + 20)
-      file = contents.each_file.find { |each| each.path == "sinks/events/journal-0/0000000000000001.log" }
+      file = contents.each_file.find { |each| each.path == "sinks/events/journal-0/0000000000000001.segment" }
       numbers = file.reader.call(0, file.bytes).scan(/"number":(\d+)/).flatten.map(&:to_i)
       assert_operator 20..(pinned + 1), :cover?, numbers.max
     end
@@ -146,7 +146,7 @@ class StoreBackupTest < BackupCase
     sink.push({ "page" => "/" }, durability: :disk)
     succeed("backup", path("b"))
     succeed("restore", path("b"), data: path("r"))
-    assert_equal 1, Dir[File.join(path("r"), "journal-*", "*.log")].size
+    assert_equal 1, Dir[File.join(path("r"), "journal-*", "*.segment")].size
     assert_path_exists File.join(path("r"), "ledger", "data.mdb")
   ensure
     sink&.close

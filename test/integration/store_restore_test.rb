@@ -143,8 +143,8 @@ class StoreRestoreTest < BackupCase
     sink = Elah::Sink.new("events", folder: File.join(@data, "shop [1]"), deliver: false) { nil }
     sink.push("x", durability: :disk)
     succeed("backup", path("b"))
-    journals = Dir.glob("journal-*/*.log", base: File.join(@data, "shop [1]"))
-    assert_equal journals, Dir.glob("journal-*/*.log", base: path("b/shop [1]"))
+    journals = Dir.glob("journal-*/*.segment", base: File.join(@data, "shop [1]"))
+    assert_equal journals, Dir.glob("journal-*/*.segment", base: path("b/shop [1]"))
     refute_empty journals
     rows = Elah::JSON.parse(succeed("stats", "--json").first)
     assert_equal journals.size, rows.filter_map { |row| row.dig("sink", "journal_files") }.sum

@@ -199,10 +199,10 @@ class SinkTest < SinkCase
     left[1] << "1"
     left[2] << "2"
     unreadable, unopenable = Elah::Sink::Journals.names(left[0].folder).map { |name| File.join(left[0].folder, name) }
-    FileUtils.mkdir(File.join(unopenable, "00000000000000ff.log"))
+    FileUtils.mkdir(File.join(unopenable, "00000000000000ff.segment"))
     delivered = Queue.new
     own = sink(**bounds) do |batch|
-      FileUtils.rm(Dir[File.join(unreadable, "*.log")]) if batch.first.bytes.start_with?("0")
+      FileUtils.rm(Dir[File.join(unreadable, "*.segment")]) if batch.first.bytes.start_with?("0")
       batch.each { |event| delivered << event.bytes[0] }
     end
     own.start
@@ -288,7 +288,7 @@ class SinkTest < SinkCase
   def test_a_fork_that_is_not_announced_leaves_the_journal_to_its_parent
     events = sink { |_| nil } << { n: 1 }
     assert events.flush
-    segments = Dir[File.join(@folder, "events", "**", "*.log")]
+    segments = Dir[File.join(@folder, "events", "**", "*.segment")]
     assert_equal 1, segments.size
     unannounced = Process.method(:_fork)
     unannounced = unannounced.super_method while unannounced.super_method
@@ -298,7 +298,7 @@ class SinkTest < SinkCase
       exit!(0)
     end
     assert_predicate Process.wait2(pid).last, :success?
-    assert_equal segments, Dir[File.join(@folder, "events", "**", "*.log")]
+    assert_equal segments, Dir[File.join(@folder, "events", "**", "*.segment")]
     events << { n: 2 }
     assert events.flush
   end

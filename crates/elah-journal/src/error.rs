@@ -16,6 +16,8 @@ pub enum Error {
     StreamTooLong { bytes: usize },
     /// The disk failed a sync or a read, so what it holds is unknown.
     Failed { why: String },
+    /// Nobody would find what is synced. Works again when the files are back under their paths.
+    Displaced { what: String },
     /// A segment is not as it was written. The next opening sets it aside and goes on.
     Damaged { path: PathBuf, offset: u32 },
     /// There is no descriptor, or no memory, to read with. Works again when there is.
@@ -38,6 +40,12 @@ impl fmt::Display for Error {
             }
             Error::Failed { why } => {
                 write!(f, "The disk failed: {why}. The journal accepts no events until it is opened again.")
+            }
+            Error::Displaced { what } => {
+                write!(
+                    f,
+                    "The journal accepts no events: {what} was removed, moved or replaced. It does again when that is back."
+                )
             }
             Error::Damaged { path, offset } => write!(f, "The journal's file {} is damaged at byte {offset}.", path.display()),
             Error::Unreadable { why } => write!(f, "The journal cannot be read for now: {why}."),

@@ -386,8 +386,19 @@ impl Log {
         self.is_closing
     }
 
+    /// Whether no sync can settle anything any more.
     pub(super) fn has_failed(&self) -> bool {
-        self.failure.is_some()
+        self.failure.is_some() && !self.is_displaced()
+    }
+
+    /// Whether the last sync was of files that nobody would find. Each further one looks again.
+    pub(super) fn is_displaced(&self) -> bool {
+        matches!(self.failure, Some(Error::Displaced { .. }))
+    }
+
+    /// Whether the segment has events that are not released.
+    pub(super) fn needs(&self, number: u64) -> bool {
+        number >= self.released.segment()
     }
 
     pub(super) fn unsynced(&mut self) -> Unsynced {
@@ -397,10 +408,11 @@ impl Log {
         Unsynced { up_to: self.end, segments, folder, place: Arc::clone(&self.place) }
     }
 
-    /// The waiters that a sync has settled. After a failed sync nothing is appended any more.
+    /// The waiters that a sync has settled. After a failed sync nothing is appended any more, or as long as the files are displaced.
     pub(super) fn settle_sync(&mut self, up_to: Position, result: Result<(), Error>) -> Vec<Settled> {
         match result {
             Ok(()) => {
+                self.failure.take_if(|failure| matches!(failure, Error::Displaced { .. }));
                 self.synced = self.synced.max(up_to);
                 self.unsynced.retain(|segment| segment.number >= up_to.segment());
                 let (settled, waiting): (Vec<_>, _) =
@@ -409,7 +421,10 @@ impl Log {
                 settled.into_iter().map(|(_, done)| (done, Ok(()))).collect()
             }
             Err(error) => {
-                self.failure.get_or_insert(error.clone());
+                if !self.has_failed() {
+                    self.failure = Some(error.clone());
+                }
+                self.wanted = self.synced; // nobody waits any more
                 std::mem::take(&mut self.sync_waiters).into_iter().map(|(_, done)| (done, Err(error.clone()))).collect()
             }
         }

@@ -1,31 +1,53 @@
-//! The place of an open journal: the path under which the next owner looks for what this one confirms.
+//! The place of an open journal: the paths under which the next owner looks for what this one confirms.
 
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
 
-/// The lock file of a journal, by its path, whatever becomes of the working directory, and as it was when the journal was opened.
+use super::segment::Segment;
+
+/// The folder of a journal, by its path, whatever becomes of the working directory, and its lock file as it was when it was opened.
 pub(super) struct Place {
-    path: PathBuf,
-    lock: (u64, u64),
+    dir: PathBuf,
+    lock: Identity,
 }
 
 impl Place {
     pub(super) fn of(dir: &Path, lock: &File) -> io::Result<Self> {
-        Ok(Place { path: path::absolute(dir)?.join(super::LOCK_FILE), lock: identity(&lock.metadata()?) })
+        Ok(Place { dir: path::absolute(dir)?, lock: identity(&lock.metadata()?) })
     }
 
-    /// Fails when the path no longer leads to the lock file: what is synced would be found by nobody.
-    pub(super) fn check(&self) -> io::Result<()> {
-        match fs::metadata(&self.path) {
-            Ok(found) if identity(&found) == self.lock => Ok(()),
-            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Err(error),
-            _ => Err(io::Error::other("its folder or its lock file was removed, moved or replaced")),
+    /// Why nobody would find the journal, or one of these segments; `None` if all are there.
+    pub(super) fn fault(&self, segments: &[Arc<Segment>]) -> io::Result<Option<Fault>> {
+        if !leads_to(&self.dir.join(super::LOCK_FILE), self.lock) {
+            return Ok(Some(Fault { segment: None, what: "its folder or its lock file".to_owned() }));
         }
+        for segment in segments {
+            let path = Segment::path(&self.dir, segment.number);
+            if !leads_to(&path, identity(&segment.metadata()?)) {
+                return Ok(Some(Fault { segment: Some(segment.number), what: format!("its file {}", path.display()) }));
+            }
+        }
+        Ok(None)
     }
 }
 
-fn identity(file: &Metadata) -> (u64, u64) {
+/// What is no longer where it was.
+pub(super) struct Fault {
+    /// The number of the segment; `None` for the whole journal.
+    pub(super) segment: Option<u64>,
+    pub(super) what: String,
+}
+
+fn leads_to(path: &Path, file: Identity) -> bool {
+    fs::metadata(path).is_ok_and(|found| identity(&found) == file)
+}
+
+/// The device and the number of a file.
+type Identity = (u64, u64);
+
+fn identity(file: &Metadata) -> Identity {
     (file.dev(), file.ino())
 }

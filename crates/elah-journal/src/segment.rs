@@ -6,7 +6,7 @@
 //! was created, the length of the file, and a CRC-32 of all that. Later formats must keep it, so that each version can tell which
 //! files it can read.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -21,7 +21,7 @@ const MAGIC: &[u8; 7] = b"ELAHSNK";
 /// The digit of this format.
 const FORMAT: u8 = b'2';
 const CHECKED_BYTES: usize = 28;
-const SUFFIX: &str = "log";
+const SUFFIX: &str = "segment";
 /// The suffix of an unfinished new file.
 const NEW_SUFFIX: &str = "new";
 const DAMAGED_SUFFIX: &str = "damaged";
@@ -154,8 +154,12 @@ impl Segment {
         Ok(Walked { end, stop: Stop::End })
     }
 
+    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
     pub(super) fn len(&self) -> io::Result<u32> {
-        Ok(self.file.metadata()?.len().min(u64::from(u32::MAX)) as u32)
+        Ok(self.metadata()?.len().min(u64::from(u32::MAX)) as u32)
     }
 
     /// `None` if it is damaged.

@@ -29,12 +29,12 @@ impl Folder {
     fn open_segments(&self) -> usize {
         let descriptors = fs::read_dir("/proc/self/fd").expect("lists");
         let paths = descriptors.filter_map(|entry| fs::read_link(entry.expect("reads").path()).ok());
-        paths.filter(|path| path.starts_with(&self.0) && path.extension().is_some_and(|it| it == "log")).count()
+        paths.filter(|path| path.starts_with(&self.0) && path.extension().is_some_and(|it| it == "segment")).count()
     }
 
     fn segments(&self) -> Vec<PathBuf> {
         let mut paths: Vec<_> = fs::read_dir(&self.0).expect("lists").map(|entry| entry.expect("reads").path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|it| it == "log"));
+        paths.retain(|path| path.extension().is_some_and(|it| it == "segment"));
         paths.sort();
         paths
     }
@@ -382,24 +382,39 @@ fn a_copy_of_a_damaged_segment_has_all_bytes() {
     assert_eq!(whole_bytes(&path), Ok(4096));
 }
 
-/// Syncs of files that nobody finds any more were confirmed.
+/// Syncs of files that nobody finds any more were confirmed. Then, a moment of that made an end of the journal.
 #[test]
-fn a_journal_whose_folder_is_moved_away_confirms_nothing_more() {
-    for is_lock_alone in [false, true] {
+fn a_journal_that_is_moved_away_confirms_nothing_until_it_is_back() {
+    for part in ["", LOCK_FILE, "0000000000000001.segment"] {
         let folder = Folder::new();
-        let log = folder.open();
+        let options = Options { sync_pause: Duration::from_millis(1), ..options() };
+        let log = SinkLog::open(&folder.0, Progress::default(), options).expect("opens").expect("is free");
         let end = append(&log, "before").expect("has room");
         synced(&log, end).expect("a sync");
-        let moved = folder.0.with_extension("moved");
-        let from = if is_lock_alone { folder.0.join(LOCK_FILE) } else { folder.0.clone() };
+        let (from, moved) = (folder.0.join(part), folder.0.with_extension("moved"));
         fs::rename(&from, &moved).expect("a move");
-        let end = append(&log, "lost").expect("has room");
-        let why = match synced(&log, end) {
-            Err(Error::Failed { why }) => why,
-            other => panic!("{other:?}"),
-        };
-        assert!(why.contains("was removed, moved or replaced"), "{why}");
-        assert!(matches!(append(&log, "refused"), Err(Error::Failed { .. })));
+        let end = append(&log, "meanwhile").expect("has room");
+        let refused = synced(&log, end).expect_err("nobody would find it").to_string();
+        assert!(refused.contains("was removed, moved or replaced"), "{refused}");
+        assert!(matches!(append(&log, "refused"), Err(Error::Displaced { .. })));
         fs::rename(&moved, &from).expect("a move");
+        let end = loop {
+            match append(&log, "after") {
+                Ok(end) => break end,
+                Err(error) => assert!(matches!(error, Error::Displaced { .. }), "{error}"),
+            }
+        };
+        synced(&log, end).expect("a sync");
+        assert_eq!(everything(&log, Position::default()), ["before", "meanwhile", "after"]);
     }
+}
+
+#[test]
+fn a_displaced_journal_closes() {
+    let folder = Folder::new();
+    let log = folder.open();
+    append(&log, "lost").expect("has room");
+    fs::remove_file(folder.0.join(LOCK_FILE)).expect("is removed");
+    log.close();
+    assert!(log.is_closed());
 }

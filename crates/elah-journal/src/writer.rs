@@ -3,19 +3,27 @@
 //! After a sync it checks again within `sync_pause`, and sleeps only if nothing was appended meanwhile. So under load an append
 //! wakes nobody.
 
+use std::io;
 use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::log::Unsynced;
-use super::{Error, Shared};
+use super::place::Fault;
+use super::{Error, Position, Shared};
 
 /// Returns when the log is closing and everything is on the disk.
 pub(super) fn run(shared: &Shared) {
     let _fail = FailOnPanic(shared);
     while let Some(unsynced) = next(shared) {
-        let up_to = unsynced.up_to;
-        let result = sync(unsynced).map_err(|error| Error::failed("a sync failed", error));
-        let settled = shared.lock().settle_sync(up_to, result);
+        let synced = sync(&unsynced).map_err(|error| Error::failed("a sync failed", error));
+        let mut log = shared.lock();
+        let result = synced.and_then(|fault| match fault {
+            // The files of events that were delivered meanwhile are deleted.
+            Some(Fault { segment, what }) if segment.is_none_or(|number| log.needs(number)) => Err(Error::Displaced { what }),
+            _ => Ok(()),
+        });
+        let settled = log.settle_sync(unsynced.up_to, result);
+        drop(log);
         for (done, result) in settled {
             done(result);
         }
@@ -27,7 +35,7 @@ fn next(shared: &Shared) -> Option<Unsynced> {
     let mut log = shared.lock();
     let mut due = Instant::now() + log.options.sync_pause;
     loop {
-        let is_dirty = !log.is_synced() && !log.has_failed();
+        let is_dirty = !log.is_synced() && !log.has_failed() && !(log.is_closing() && log.is_displaced());
         if log.is_closing() && !is_dirty {
             return None;
         }
@@ -46,14 +54,15 @@ fn next(shared: &Shared) -> Option<Unsynced> {
     }
 }
 
-fn sync(unsynced: Unsynced) -> std::io::Result<()> {
-    for segment in unsynced.segments {
+/// Syncs everything. Returns what nobody would find then.
+fn sync(unsynced: &Unsynced) -> io::Result<Option<Fault>> {
+    for segment in &unsynced.segments {
         segment.sync()?;
     }
-    if let Some(folder) = unsynced.folder {
+    if let Some(folder) = &unsynced.folder {
         folder.sync_all()?;
     }
-    unsynced.place.check()
+    unsynced.place.fault(&unsynced.segments)
 }
 
 /// If the writer panics, all waiters get an error.
@@ -63,7 +72,7 @@ impl Drop for FailOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let error = Error::failed("the writer's thread panicked", "this is a bug in Elah");
-            let settled = self.0.lock().settle_sync(Default::default(), Err(error));
+            let settled = self.0.lock().settle_sync(Position::default(), Err(error));
             for (done, result) in settled {
                 done(result);
             }

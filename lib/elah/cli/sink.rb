@@ -92,7 +92,7 @@ module Elah
         end
 
         def salvage(sink, _ids, _all, out)
-          files = Dir.glob("journal-*/*.{log,damaged}", base: sink.folder).map { |path| File.join(sink.folder, path) }
+          files = Dir.glob("journal-*/*.{segment,damaged}", base: sink.folder).map { |path| File.join(sink.folder, path) }
           sink = with_room(sink, files.map { |file| File.size?(file).to_i })
           outcome = sink.salvage
           outcome.findings.each do |finding|

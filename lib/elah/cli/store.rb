@@ -118,7 +118,7 @@ module Elah
           return unless Elah::Store::Backup::Contents.ledger?(dir)
 
           parent = File.dirname(dir)
-          segments = Dir.glob("journal-*/*.log", base: parent).map { |path| File.join(parent, path) }
+          segments = Dir.glob("journal-*/*.segment", base: parent).map { |path| File.join(parent, path) }
           { name: File.basename(parent), journal_files: segments.size, journal_bytes: segments.sum { |path| File.size?(path).to_i } }
         end
 

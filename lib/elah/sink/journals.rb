@@ -49,7 +49,7 @@ module Elah
       # @return [Boolean] whether it is a journal with segments
       def left?(name)
         path = File.join(@folder, name)
-        File.directory?(path) && Dir.children(path).any? { |file| file.end_with?(".log") }
+        File.directory?(path) && Dir.children(path).any? { |file| file.end_with?(".segment") }
       end
 
       # Takes over a journal, unless another process owns it.

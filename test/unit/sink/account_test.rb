@@ -143,7 +143,7 @@ class SinkAccountTest < SinkCase
     left = sink(deliver: false) << "x"
     left.close
     events = sink(deliver: false)
-    journals = File.join(events.folder, "journal-*/*.log")
+    journals = File.join(events.folder, "journal-*/*.segment")
     deliver = [lambda {
       sink { nil } << "y"
       wait_until("both are delivered") { Dir.glob(journals).one? }

@@ -72,7 +72,7 @@ class SinkCommandTest < SinkCase
     events = orders { |_| raise Elah::Unavailable, "gone" }
     events.push_all(["a", "b" * LARGE], durability: :disk)
     events.close
-    path = Dir[File.join(events.folder, "journal-*", "*.log")].fetch(0)
+    path = Dir[File.join(events.folder, "journal-*", "*.segment")].fetch(0)
     File.open(path, "r+b") { |file| file.pwrite("\xFF", 32 + 10) } # in the first event, behind the header
     status, out, = elah("sink", "salvage", "orders")
     assert_equal 0, status

@@ -94,7 +94,7 @@ class SinkSalvageTest < SinkCase
     news = sink("news", folder: File.join(@folder, "sinks", "news")) { raise Elah::Unavailable, "gone" }
     news.push("x", durability: :disk)
     news.close
-    path = Dir[File.join(@folder, "sinks", "news", "journal-*", "*.log")].fetch(0)
+    path = Dir[File.join(@folder, "sinks", "news", "journal-*", "*.segment")].fetch(0)
     bytes = File.binread(path)
     bytes[7] = "9"
     bytes[28, 4] = [Zlib.crc32(bytes[0, 28])].pack("V")

@@ -98,7 +98,7 @@ fn an_emptied_file_is_counted() {
 #[test]
 fn a_file_may_be_cut_anywhere() {
     let (folder, ends) = ten();
-    let whole = fs::read(&folder.files("log")[0]).expect("reads");
+    let whole = fs::read(&folder.files("segment")[0]).expect("reads");
     for length in HEADER_BYTES..ends[9] + 40 {
         let (folder, _) = ten();
         folder.change(0, |bytes| *bytes = whole[..length].to_vec());
@@ -118,12 +118,12 @@ fn a_segment_of_a_newer_format_is_refused_and_left_alone() {
         let check = crc32fast::hash(&bytes[..28]);
         bytes[28..32].copy_from_slice(&check.to_le_bytes());
     });
-    let before = fs::read(&folder.files("log")[0]).expect("reads");
+    let before = fs::read(&folder.files("segment")[0]).expect("reads");
     for refused in [folder.try_open(Progress::default()).map(drop), scan(folder.path(), Progress::default(), false).map(drop)] {
         let Err(Error::CannotOpen { why, .. }) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("0000000000000001.log has the format 3, and this version of Elah reads the format 2"), "{why}");
+        assert!(why.contains("0000000000000001.segment has the format 3, and this version of Elah reads the format 2"), "{why}");
     }
-    assert_eq!(fs::read(&folder.files("log")[0]).expect("reads"), before);
+    assert_eq!(fs::read(&folder.files("segment")[0]).expect("reads"), before);
 }
 
 /// The trace of a process killed in the middle of an append: the mark of an unfinished record, and any part of its bytes.
@@ -147,7 +147,7 @@ fn a_tail_that_was_torn_when_the_machine_stopped_is_no_damage() {
     folder.change(0, |bytes| bytes[ends[8] + 5..].fill(0));
     let (found, damages, _) = opened(&folder);
     assert_eq!(found, events(0..9));
-    let path = folder.files("log").remove(0);
+    let path = folder.files("segment").remove(0);
     assert_eq!(damages, [Damage { path, offset: ends[8] as u32, is_torn: true }]);
     assert!(folder.files("damaged").is_empty());
     append(&folder.open(Progress::default()), b"event 9");
@@ -192,8 +192,8 @@ fn damage_before_the_released_position_costs_nothing() {
 fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
     for released in [Position(3 << 32 | 200), Position(4 << 32 | 200)] {
         let (folder, _) = ten();
-        let path = &folder.files("log")[0];
-        fs::rename(path, path.with_file_name("0000000000000003.log")).expect("renames");
+        let path = &folder.files("segment")[0];
+        fs::rename(path, path.with_file_name("0000000000000003.segment")).expect("renames");
         let progress = Progress { released, counted: released };
         let log = folder.open(progress);
         assert!(matches!(&log.damages()[..], [Damage { is_torn: false, .. }]), "{:?}", log.damages());
@@ -207,9 +207,9 @@ fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
 /// A position has 32 bits for the number of a segment. With a larger number, the same events were once delivered repeatedly.
 #[test]
 fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
-    for name in ["00000001ffffffff.log", "ffffffffffffffff.log"] {
+    for name in ["00000001ffffffff.segment", "ffffffffffffffff.segment"] {
         let (folder, _) = ten();
-        let path = &folder.files("log")[0];
+        let path = &folder.files("segment")[0];
         fs::rename(path, path.with_file_name(name)).expect("renames");
         let log = folder.open(Progress::default());
         assert_eq!(append(&log, b"event 10").0 >> 32, 1, "{name}");
@@ -224,7 +224,7 @@ fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
 #[test]
 fn an_event_inside_a_damaged_one_is_not_read() {
     let (folder, ends) = ten();
-    let inner = fs::read(&folder.files("log")[0]).expect("reads")[ends[0]..ends[1]].to_vec();
+    let inner = fs::read(&folder.files("segment")[0]).expect("reads")[ends[0]..ends[1]].to_vec();
     let other = Folder::new();
     let log = other.open(Progress::default());
     let first = append(&log, b"event 0").0 as u32 as usize;

@@ -18,7 +18,7 @@ enum Change {
 
 /// Changes some bytes of one segment. `ends` are those of all records; a journal does not read anything before `released`.
 fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>, released: Position) -> Change {
-    let files = folder.files("log");
+    let files = folder.files("segment");
     let segment = random.below(files.len());
     let number = files[segment].file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok()).expect("a number");
     let mut changed = Change::Nothing;
@@ -79,7 +79,7 @@ fn fuzz_journals_on_a_disk_that_forgets() {
             }
             drop(log);
             for _ in 0..random.below(3) {
-                if !folder.files("log").is_empty() {
+                if !folder.files("segment").is_empty() {
                     let change = change(&folder, random, &ends, progress.released);
                     changed |= change != Change::Nothing;
                     let is_counted = |end: Position| end < progress.counted && end.0 >> 32 == progress.counted.0 >> 32;

@@ -52,7 +52,7 @@ impl Folder {
 
     /// Changes the bytes of a file in the segments' order.
     pub fn change(&self, segment: usize, change: impl FnOnce(&mut Vec<u8>)) {
-        let path = &self.files("log")[segment];
+        let path = &self.files("segment")[segment];
         let mut bytes = fs::read(path).expect("reads");
         change(&mut bytes);
         fs::write(path, bytes).expect("writes");

@@ -8,7 +8,7 @@ pub(super) fn raised(ruby: &Ruby, error: &elah_journal::Error) -> Error {
     let name = match error {
         E::Full { .. } => "Full",
         E::TooLarge { .. } | E::StreamTooLong { .. } => "TooLarge",
-        E::Failed { .. } => "Failed",
+        E::Failed { .. } | E::Displaced { .. } => "Failed",
         E::Damaged { .. } => "Damaged",
         E::Unreadable { .. } => "Unreadable",
         E::Closed => "Closed",
