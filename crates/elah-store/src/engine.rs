@@ -85,6 +85,7 @@ impl Engine {
 
     /// The store as it is now. Slots of readers that were killed are taken back when none is left.
     pub(super) fn snapshot(&self) -> Result<Snapshot, Error> {
+        self.place.check_reads()?;
         match self.env.clone().static_read_txn().map_err(Error::from) {
             Err(Error::TooManyReaders { .. }) if self.env.clear_stale_readers()? > 0 => Ok(self.env.clone().static_read_txn()?),
             snapshot => snapshot,

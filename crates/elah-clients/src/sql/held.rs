@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 
 use super::lease::Lease;
 
@@ -12,11 +12,16 @@ pub(super) struct Shared {
     /// `None` when the transaction is over.
     lease: Arc<Mutex<Option<Lease>>>,
     is_abandoned: AtomicBool,
+    abandoning: Notify,
 }
 
 impl Shared {
     pub(super) fn new(lease: Lease) -> Arc<Shared> {
-        Arc::new(Shared { lease: Arc::new(Mutex::new(Some(lease))), is_abandoned: AtomicBool::new(false) })
+        Arc::new(Shared {
+            lease: Arc::new(Mutex::new(Some(lease))),
+            is_abandoned: AtomicBool::new(false),
+            abandoning: Notify::new(),
+        })
     }
 
     /// Waits until no other task holds the lease.
@@ -30,7 +35,16 @@ impl Shared {
     /// Ends the lease now, or as soon as its holder lets go of it.
     pub(super) fn abandon(&self) {
         self.is_abandoned.store(true, Ordering::SeqCst);
+        self.abandoning.notify_waiters();
         self.end();
+    }
+
+    /// Waits until the transaction is abandoned.
+    pub(super) async fn abandoned(&self) {
+        let abandoning = self.abandoning.notified(); // before the look, so that nothing comes in between
+        if !self.is_abandoned.load(Ordering::SeqCst) {
+            abandoning.await;
+        }
     }
 
     /// Ends the lease unless a task holds it, which does so when it lets go.

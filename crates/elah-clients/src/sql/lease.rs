@@ -17,6 +17,9 @@ use super::rows::Rows;
 use super::settings::Settings;
 use super::statement::Statement;
 
+/// The SQLSTATE of a write in a transaction that is read-only.
+const READ_ONLY: &str = "25006";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Clean,
@@ -33,6 +36,8 @@ pub(super) struct Lease {
     idle: Arc<IdleConnections>,
     /// Why the transaction can no longer be committed.
     failure: Option<Error>,
+    /// Whether its session has refused a write. It began while the database was read-only, and would be so for good.
+    is_read_only: bool,
     /// Held until the connection is back or closed, so that the pool never exceeds its limit.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -44,7 +49,15 @@ impl Lease {
         idle: Arc<IdleConnections>,
         permit: OwnedSemaphorePermit,
     ) -> Lease {
-        Lease { connection: Some(connection), state: State::Clean, settings, idle, failure: None, permit: Some(permit) }
+        Lease {
+            connection: Some(connection),
+            state: State::Clean,
+            settings,
+            idle,
+            failure: None,
+            is_read_only: false,
+            permit: Some(permit),
+        }
     }
 
     /// Runs a statement and reads all its rows.
@@ -199,6 +212,7 @@ impl Lease {
             Err(error) if error.is_fatal() => State::Broken,
             _ => before,
         };
+        self.is_read_only |= matches!(&outcome, Err(Error::Refused(refusal)) if refusal.sqlstate == READ_ONLY);
         outcome
     }
 
@@ -215,7 +229,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         match self.state {
-            State::Clean if connection.is_in_transaction() != Some(true) => self.idle.put_back(connection),
+            State::Clean if connection.is_in_transaction() != Some(true) && !self.is_read_only => self.idle.put_back(connection),
             // Dropping it closes it, and the server rolls back.
             State::Clean | State::InTransaction | State::Broken => drop(connection),
             State::Busy => interrupt(connection, Arc::clone(&self.settings), self.permit.take()),

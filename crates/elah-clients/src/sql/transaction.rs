@@ -2,8 +2,10 @@
 //! connection is closed, and the server rolls back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use super::error::Error;
 use super::held::{Held, Shared};
@@ -32,6 +34,9 @@ impl Isolation {
         }
     }
 }
+
+/// How long a rollback waits for the statement of another task.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Several tasks may call its methods; they wait for each other.
 pub struct Transaction {
@@ -71,7 +76,11 @@ impl Transaction {
     pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
         Box::pin(async move {
             let mut held = self.lease.hold().await;
-            self.open(&mut held)?.run(&Statement::new(sql, params)).await
+            let statement = Statement::new(sql, params);
+            tokio::select! {
+                rows = self.open(&mut held)?.run(&statement) => rows,
+                () = self.lease.abandoned() => Err(self.over()),
+            }
         })
     }
 
@@ -117,15 +126,15 @@ impl Transaction {
         })
     }
 
-    /// Rolls the transaction back. Does nothing when it is over. It cannot fail: without a reply, or while rows are left to read, the
-    /// connection is closed, and the server rolls back by itself.
+    /// Rolls the transaction back. Does nothing when it is over. It cannot fail: without a reply, or while rows are left to read or
+    /// another task's statement runs, the connection is closed, and the server rolls back by itself.
     pub fn roll_back(&self) -> Work<'_, ()> {
         Box::pin(async move {
             if let Some(reading) = locked(&self.reading).take() {
                 reading.abort();
             }
-            let lease = self.lease.hold().await.take();
-            if let Some(lease) = lease.filter(Lease::is_usable) {
+            let Ok(mut held) = timeout(PATIENCE, self.lease.hold()).await else { return self.abandon() };
+            if let Some(lease) = held.take().filter(Lease::is_usable) {
                 let _ = Transaction::finish(lease, "ROLLBACK").await;
             }
         })
@@ -144,11 +153,11 @@ impl Transaction {
     }
 
     fn open<'h>(&self, held: &'h mut Held) -> Result<&'h mut Lease, Error> {
-        held.lease().ok_or_else(|| Error::Unusable {
-            server: Arc::clone(&self.server),
-            statement: None,
-            reason: "The transaction is over".to_owned(),
-        })
+        held.lease().ok_or_else(|| self.over())
+    }
+
+    fn over(&self) -> Error {
+        Error::Unusable { server: Arc::clone(&self.server), statement: None, reason: "The transaction is over".to_owned() }
     }
 }
 

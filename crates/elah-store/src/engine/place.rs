@@ -15,6 +15,9 @@ pub(super) struct Place {
     files: [(PathBuf, Identity); 2],
     /// Whether another file, or none, was there at the last look.
     is_left: AtomicBool,
+    /// Whether only the lock file was another one, or none. Who opens the store then does not see the readers of this process, and writes
+    /// over the pages that they read.
+    is_unlocked: AtomicBool,
 }
 
 impl Place {
@@ -26,17 +29,28 @@ impl Place {
             let file = identity(&fs::metadata(&path)?);
             Ok::<_, io::Error>((path, file))
         };
-        Ok(Place { files: [opened(DATA_FILE)?, opened(LOCK_FILE)?], is_left: AtomicBool::new(false) })
+        Ok(Place {
+            files: [opened(DATA_FILE)?, opened(LOCK_FILE)?],
+            is_left: AtomicBool::new(false),
+            is_unlocked: AtomicBool::new(false),
+        })
     }
 
     /// Looks whether the paths lead to the files.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let is_left = self.files.iter().any(|(path, file)| match fs::metadata(path) {
+        let [has_data_left, has_lock_left] = self.files.each_ref().map(|(path, file)| match fs::metadata(path) {
             Ok(found) => identity(&found) != *file,
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         });
+        let is_left = has_data_left || has_lock_left;
         self.is_left.store(is_left, Ordering::Relaxed);
+        self.is_unlocked.store(has_lock_left && !has_data_left, Ordering::Relaxed);
         if is_left { Err(Error::Replaced) } else { Ok(()) }
+    }
+
+    /// Whether reads can be trusted, as of the last look.
+    pub(super) fn check_reads(&self) -> Result<(), Error> {
+        if self.is_unlocked.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }
 
     /// As `check`, when the last look found that it does not: for what is too frequent for a look each time.

@@ -58,6 +58,8 @@ fn a_store_accepts_no_writes_while_its_lock_file_is_gone() {
     assert_eq!(put(&table, b"k", b"lost", None), Err(Error::Replaced));
     fs::copy(&aside, &lock).expect("a copy");
     assert_eq!(put(&table, b"k", b"lost", None), Err(Error::Replaced));
+    let mut found = Vec::new();
+    assert_eq!(table.get(b"k", &mut found), Err(Error::Replaced), "the next process would not know of the reader");
     fs::rename(&aside, &lock).expect("a move");
     put(&table, b"k", b"after", None).expect("a put");
     assert_eq!(get(&table, b"k"), Some(b"after".to_vec()));
