@@ -207,8 +207,7 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
         tokio::task::yield_now().await; // the runtime has looked at the socket then
     }
     loop {
-        // With tokio's budget, the 129th connection would be one that is not there.
-        let accepted = tokio::task::unconstrained(std::future::poll_fn(|context| {
+        let accepting = std::future::poll_fn(|context| {
             shared.register_acceptor(context.waker());
             if shared.is_draining() && shared.leaves_backlog.get() {
                 return Poll::Ready(None);
@@ -223,8 +222,9 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
                 Poll::Pending if shared.is_draining() => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
             }
-        }))
-        .await;
+        });
+        // With tokio's budget, the 129th connection would be one that is not there. Before the drain, the budget is for the others.
+        let accepted = if shared.is_draining() { tokio::task::unconstrained(accepting).await } else { accepting.await };
         match accepted {
             None => return,
             Some(Ok((socket, peer))) => {
@@ -233,7 +233,7 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
                 tokio::task::spawn_local(connection::serve(Rc::clone(&shared), state, socket));
             }
             Some(Err(error)) if is_of_the_peer(&error) => {}
-            Some(Err(_)) if shared.is_draining() => return,
+            Some(Err(error)) if shared.is_draining() && !is_exhaustion(&error) => return,
             Some(Err(error)) => {
                 shared.metrics.accept_failed(&error);
                 tokio::time::sleep(EXHAUSTED_PAUSE).await;
@@ -272,6 +272,11 @@ impl Fairness {
     fn accepted(&mut self, one: bool) {
         self.accepts_left = if one { self.accepts_left.saturating_sub(1) } else { 0 };
     }
+}
+
+/// Whether descriptors or memory are used up, until connections have ended.
+fn is_exhaustion(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }
 
 /// Errors of one connection that came and went, not of the listener.

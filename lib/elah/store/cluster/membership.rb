@@ -35,7 +35,8 @@ module Elah
         def initialize(cluster, url, shards, config)
           @cluster = cluster
           @process_id = Process.pid
-          socket = File.join(Membership.folder(config), "#{@process_id}.sock")
+          # A process may take part in several clusters.
+          socket = File.join(Membership.folder(config), "#{@process_id}-#{cluster[0, 8]}.sock")
           own = own(config, shards, socket)
           @node = own[:node]
           @native = Clients::Cluster.open(url, BOUNDS, own)

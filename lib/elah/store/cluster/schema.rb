@@ -180,8 +180,9 @@ module Elah
         EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
         SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
                    "current_setting('server_encoding'), current_setting('array_nulls')"
-        # The server and the database. Those of a restored dump, or of another copy of the database, are others.
-        HERE = "((SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        # The server, the database and the table. Those of a restored dump, or of another copy of the database, are others.
+        HERE = "((SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) " \
+               "|| '/' || 'elah_cluster'::regclass::oid)"
         MAY_ASK = "SELECT has_function_privilege('pg_control_system()', 'execute')"
         # The row of a cluster of before has no place.
         READ = "SELECT format, name, shards, version, coalesce(identity, name) AS identity, to_jsonb(c)->>'place' <> %s AS is_copy " \
