@@ -86,6 +86,7 @@ module Elah
     def initialize(layers, hooks:, settings:, warnings: [])
       defaults = Options.all.to_h { |option| [option.name, option.default] }
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
+      @given_data = @values[:data]
       # The app may enter another folder.
       %i[data pidfile run_dir].each { |name| @values[name] &&= Text.path(@values[name]) }
       @values.freeze
@@ -96,6 +97,10 @@ module Elah
       @warnings = warnings
       freeze
     end
+
+    # @return [String] the option `data` as it was given, relative or not
+    # @api private
+    attr_reader :given_data
 
     Options.all.each do |option|
       next if %i[store cluster].include?(option.name) # their methods record that they were read

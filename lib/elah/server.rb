@@ -57,16 +57,18 @@ module Elah
     # @return [String]
     def inspect = "#<#{self.class} #{@pid ? "running, #{@config.workers} workers, on" : 'for'} #{@config.bind.map(&:to_s).join(', ')}>"
 
-    # Runs the steps of a start that may fail, for a trial run: compiles the API, opens the scoreboard, whose layout differs between versions of Elah,
-    # and binds new addresses. Closes everything again, and exits with {Restart::PASSED_STATUS}.
+    # Runs the steps of a start that may fail, for a trial run: compiles the API, compares the data folder, opens the scoreboard, whose layout differs
+    # between versions of Elah, and binds new addresses. Closes everything again, and exits with {Restart::PASSED_STATUS}.
     #
     # @raise [Elah::Error]
     # @api private
     def try
       AppFile.compile(@app)
-      scoreboard, others = Restart.current.trial.then { |trial| [trial[:scoreboard], trial.except(:scoreboard)] }
+      Restart.current.check_data_folder(@config)
+      trial = Restart.current.trial
+      scoreboard = trial[:scoreboard]
       scoreboard ? Scoreboard.open(scoreboard) : (@config.workers > 1 && RunDir.make(@config.run_dir).remove)
-      Sockets.try(@config.bind.map(&:to_s), **others)
+      Sockets.try(@config.bind.map(&:to_s), **trial.slice(:held, :frees_ports))
       Restart.current.leave_trial(Restart::PASSED_STATUS)
     end
 

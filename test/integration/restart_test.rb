@@ -330,6 +330,39 @@ class RestartTest < Minitest::Test
     server&.kill
   end
 
+  # The new code began with an empty folder, and said nothing.
+  def test_a_release_without_the_data_is_refused
+    Dir.mktmpdir do |folder|
+      %w[old new].each do |release|
+        Dir.mkdir(File.join(folder, release))
+        File.write(File.join(folder, release, "app.rb"), <<~RUBY)
+          COUNTS = Elah::Store.open(Elah.config.state("counts")).counter("counts")
+          run ->(_) { [200, {}, ["#{release} \#{COUNTS.increment("a")}"]] }
+        RUBY
+      end
+      current = File.join(folder, "current")
+      File.symlink("old", current)
+      path = File.join(folder, "elah.sock")
+      arguments = ["serve", "app.rb", "-b", "unix://#{path}", "--run-dir", File.join(folder, "run"), "--workers", "2"]
+      log = File.join(folder, "log")
+      pid = Process.spawn({ "PWD" => current }, ElahServer::EXECUTABLE, *arguments, chdir: current, err: log)
+      wait_until("the old release serves") { ask(path) == "old 1" }
+      wait_until("it is ready") { Elah::RunDir.all(File.join(folder, "run")).any? }
+      File.unlink(current)
+      File.symlink("new", current)
+      Process.kill(:HUP, pid)
+      wait_until("it is refused") { File.read(log).include?("the workers continue with the old code") }
+      assert_match(%r{The data folder data is .*/old/data until now, and would be .*/new/data,}, File.read(log))
+      assert_equal ["old 2", ["app.rb"]], [ask(path), Dir.children(File.join(folder, "new"))]
+      File.symlink("../old/data", File.join(folder, "new/data"))
+      Process.kill(:HUP, pid)
+      wait_until("the new release serves") { ask(path)&.start_with?("new") }
+    ensure
+      Process.kill(:TERM, pid)
+      Process.wait(pid)
+    end
+  end
+
   def test_the_working_directory_is_entered_anew_by_its_name
     Dir.mktmpdir do |folder|
       %w[old new].each do |release|

@@ -34,6 +34,7 @@ module Elah
       def self.load(arguments)
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
+        Restart.current.check_data_folder(config) # before the app makes another one
         Elah::Store.check_restored(config.data)
         $stdout.sync = true # output of the app to a file would otherwise appear at exit
         app = within_boot_seconds { AppFile.load(arguments.file) }

@@ -2,6 +2,7 @@
 
 require_relative "../config/options/environment"
 require_relative "../native"
+require_relative "data_folder"
 require_relative "held_signals"
 require_relative "process_limit"
 
@@ -77,8 +78,14 @@ module Elah
     def trial? = @state.key?(TRIAL)
 
     # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, `frees_ports`,
-    #   whether its exit frees them, and `scoreboard`, the path of that which the next image would use
+    #   whether its exit frees them, `scoreboard`, the path of that which the next image would use, and `data`, see {DataFolder}
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
+
+    # Refuses the configuration of a trial run in which the server would lose its data.
+    #
+    # @param config [Elah::Config]
+    # @raise [Elah::OptionError]
+    def check_data_folder(config) = trial? && DataFolder.check(config, trial.fetch(:data))
 
     # @return [Boolean] whether the previous image left workers
     def supervises? = @state.key?("supervisor")
@@ -96,7 +103,8 @@ module Elah
     # @yieldreturn [Boolean] whether it succeeded
     # @return [Boolean, nil]
     def possible?(sockets, log, frees_ports:, scoreboard: nil)
-      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard } })
+      about = { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard, data: DataFolder.state(Elah.config) }
+      state = JSON.generate({ TRIAL => about })
       with_own_pid_file do |arguments|
         pid = spawn_trial(state, arguments, log)
         pid && yield(pid)
