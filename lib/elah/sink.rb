@@ -100,7 +100,7 @@ module Elah
       @destination = destination
       @delivery_worker = DeliveryWorker.new(self, destination, @bounds, backoff, pause)
       @lock = Mutex.new
-      @ledger = @journal = @left = nil
+      @ledger = @journal = @left = @forking = nil
       @awaited = AwaitedPushes.new(@bounds.awaiting_max)
       @tickets = @waiting = 0
       Sink.add(self)
@@ -238,7 +238,7 @@ module Elah
     def journal = @journal || open
 
     def open
-      return open_journal if @lock.owned? # in the hook of another library, which runs around a fork
+      return open_journal if @lock.owned? && Process.pid != @forking # a hook of another library, in a fork that has just begun
 
       @lock.synchronize { open_journal }
     end

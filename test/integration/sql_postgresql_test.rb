@@ -120,6 +120,22 @@ class SQLPostgreSQLTest < Minitest::Test
   end
 
   # They were told as a lost connection, which asks to be tried again.
+  # It went back to the pool, and refused all writes for good.
+  def test_a_session_that_began_while_the_database_was_read_only_ends
+    admin = Elah::SQL.new(Servers::PostgreSQL.shared.url, connections_max: 1)
+    database = admin.value("SELECT current_database()")
+    admin.execute("CREATE TABLE IF NOT EXISTS marks (n int)")
+    admin.execute("ALTER DATABASE #{database} SET default_transaction_read_only = on")
+    sql.value("SELECT 1")
+    admin.execute("ALTER DATABASE #{database} RESET default_transaction_read_only")
+    assert_equal "25006", assert_raises(Elah::SQL::Error) { sql.execute("INSERT INTO marks VALUES (1)") }.sqlstate
+    sql.execute("INSERT INTO marks VALUES (1)")
+  ensure
+    admin.execute("ALTER DATABASE #{database} RESET default_transaction_read_only")
+    admin.execute("DROP TABLE marks")
+    admin.close
+  end
+
   def test_too_many_parameters_are_refused
     error = assert_raises(Elah::SQL::Error) { sql.value("SELECT #{(['?'] * 65_536).join('+')}", *[1] * 65_536) }
     assert_match(/takes 65535 parameters, not 65536/, error.message)

@@ -370,6 +370,27 @@ module SQLTransactions
     GC.enable
   end
 
+  # A limit of the block lasted as long as the statement.
+  def test_a_transaction_ends_while_another_fiber_of_it_has_a_statement
+    sql = client
+    started = monotonic
+    Elah.run do
+      assert_raises(Elah::DeadlineExceeded) do
+        Elah.timeout(0.2) do
+          sql.transaction do |tx|
+            tx.execute("INSERT INTO things (name) VALUES (?)", "lost")
+            Elah.async { tx.value(sleep_sql(patience_seconds)) }
+            sleep
+          end
+        end
+      end
+      assert_operator monotonic - started, :<, patience_seconds
+      wait_until("the connection is free") { sql.status[:in_use].zero? }
+      wait_until("the statement has ended") { @admin.value(sleepers_sql).zero? }
+    end
+    assert_empty sql.rows("SELECT name FROM things")
+  end
+
   def test_isolation_is_what_was_asked_for
     sql = client
     sql.transaction(isolation: :repeatable_read) do |tx|

@@ -336,20 +336,26 @@ class SinkTest < SinkCase
   # the child ended with a ThreadError.
   def test_a_hook_of_another_library_pushes_in_the_fork
     script = <<~RUBY
-      module Hook
-        def _fork = super.tap { |pid| AFTER.call if pid.zero? }
-      end
-      Process.singleton_class.prepend(Hook)
-      require "elah"
       EVENTS = Elah::Sink.new("events", folder: ARGV[0], deliver: false)
-      AFTER = -> { EVENTS.push("in the child", durability: :disk) }
-      EVENTS.push("before", durability: :disk)
+      HOOK = -> { EVENTS.push("an event", durability: :disk) }
+      HOOK.call
       exit(Process.wait2(fork { exit!(0) }).last.exitstatus)
     RUBY
-    library = File.expand_path("../../lib", __dir__)
-    out, status = Open3.capture2e(RbConfig.ruby, "-I#{library}", "-e", script, File.join(@folder, "events"))
-    assert_equal ["", 0], [out, status.exitstatus]
+    assert_equal ["", 0], run_with_hook("super.tap { |pid| HOOK.call if pid.zero? }", script)
     assert_equal [2, 0, 2, 0], account(sink(deliver: false))
+  end
+
+  # On Ruby 3.1 the delivery waited for the fork, and the fork for the lock.
+  def test_a_hook_of_another_library_waits_for_a_lock_that_a_delivery_holds
+    script = <<~RUBY
+      LOCK = Mutex.new
+      holds = Queue.new
+      EVENTS = Elah::Sink.new("events", folder: ARGV[0]) { |_| LOCK.synchronize { holds << true; sleep 0.05 } }
+      EVENTS << "an event"
+      holds.pop
+      exit(Process.wait2(fork { exit!(0) }).last.exitstatus)
+    RUBY
+    assert_equal ["", 0], run_with_hook("LOCK.synchronize { super }", script)
   end
 
   # A fiber of the parent held the lock of the sink, and never ran in the child: its push ended with `fatal`.
@@ -386,6 +392,15 @@ class SinkTest < SinkCase
   end
 
   private
+
+  # @param hook [String] the method `_fork` of a library that was loaded before Elah
+  # @return [Array(String, Integer)] output and exit status
+  def run_with_hook(hook, script)
+    program = "module Hook; def _fork = (#{hook}); end\nProcess.singleton_class.prepend(Hook)\nrequire \"elah\"\n#{script}"
+    library = File.expand_path("../../lib", __dir__)
+    out, status = Open3.capture2e(RbConfig.ruby, "-I#{library}", "-e", program, File.join(@folder, "events"))
+    [out, status.exitstatus]
+  end
 
   # What this process has open of journals.
   def open_journals

@@ -5,7 +5,7 @@ module Elah
   # sink is in a script: Ruby marks what was the stack of that thread, which the next thread of the fork has. So the loops of other threads wait in
   # themselves for a fork.
   #
-  # It is loaded first, so that it runs last, around Ruby's own fork and the hooks of libraries that were loaded before.
+  # It is loaded first, so that it runs last, around Ruby's own fork and the hooks of libraries that were loaded before Elah.
   # @api private
   module Parking
     # How long a fork waits for a loop whose fiber computes.
@@ -39,8 +39,7 @@ module Elah
       return yield unless defined?(EventLoop) && EventLoop.respond_to?(:all) # the native class is there before its Ruby half
 
       during do
-        # What fibers, threads and hooks have opened until now; twice, as {Store::Fork} does.
-        Sink.close_journals unless Elah.autoload?(:Sink)
+        # What fibers and threads have opened until the loops waited; twice, as {Store::Fork} does.
         Store.release_all
         Store.release_all
         yield

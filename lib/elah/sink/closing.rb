@@ -18,19 +18,12 @@ module Elah
       def closed_for_fork
         is_locked = @lock.try_lock || @lock.lock # in a trap, only the first may be called
         @left = @journal || @left
+        @forking = Process.pid
         close_journal
         @delivery_worker.close_adopted
         yield
       ensure
         @lock.unlock if is_locked
-      end
-
-      # @api private
-      # Closes the journal until the next event.
-      def close_journal
-        journal = @journal
-        @journal = nil
-        journal&.close
       end
 
       # @api private
@@ -43,6 +36,14 @@ module Elah
       def close_if(journal)
         @journal = nil if @journal.equal?(journal)
         journal.close
+      end
+
+      private
+
+      def close_journal
+        journal = @journal
+        @journal = nil
+        journal&.close
       end
     end
   end

@@ -29,10 +29,6 @@ module Elah
       def close_all = all.each(&:close)
 
       # @api private
-      # Closes what the hooks of other libraries have opened since {closed_for_fork}.
-      def close_journals = all.each(&:close_journal)
-
-      # @api private
       # Keeps the sinks closed during the block, which forks.
       def closed_for_fork(sinks = all, &fork)
         first, *others = sinks

@@ -63,6 +63,28 @@ class StoreClusterOpeningTest < ClusterCase
     @sql.execute("DROP ROLE owner")
   end
 
+  # A call of the copy ran in the original's process: both were taken for one, as their database is one.
+  def test_a_copy_in_another_schema_begins_without_the_processes_of_the_original
+    admin = Elah::SQL.new(fresh_url, connections_max: 1)
+    names = %w[live staging]
+    names.each do |name|
+      admin.execute("CREATE ROLE #{name} LOGIN PASSWORD 'secret'")
+      admin.execute("CREATE SCHEMA #{name} AUTHORIZATION #{name}")
+    end
+    urls = names.map { |name| fresh_url.sub("elah:", "#{name}:") }
+    urls.each { |at| Elah::Store.open(at, sweep_seconds: 3600).close }
+    admin.execute("UPDATE staging.elah_cluster SET place = (SELECT place FROM live.elah_cluster)") # as of a dump
+    names.each do |name|
+      admin.execute("INSERT INTO #{name}.elah_writers (writer, node, address, socket, version, lease_ms) " \
+                    "VALUES (7, '', '', '', 1, 5000)")
+    end
+    urls.each { |at| Elah::Store.open(at, sweep_seconds: 3600).close }
+    assert_equal([false, true], urls.map { |at| ask(at, "SELECT fenced FROM elah_writers") })
+  ensure
+    names.each { |name| admin.execute("DROP SCHEMA #{name} CASCADE") && admin.execute("DROP ROLE #{name}") }
+    admin.close
+  end
+
   def test_another_number_of_shards_is_refused
     error = assert_raises(Elah::Store::OtherShards) { Elah::Store.open(url, shards: 64) }
     assert_match(/is divided into 256 shards for good, and cannot be used with 64\.\z/, error.message)
