@@ -38,8 +38,7 @@ module Elah
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
       BACK_OFF_SECONDS_MAX = 0.1
-      SEVERAL_HOSTS = %r{\A\w+://(?:[^/?#]*@)?[^/?#@]*,}.freeze
-      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX, :SEVERAL_HOSTS
+      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
 
       # Opens the store in a database. Creates its tables if they are missing.
       #
@@ -59,13 +58,13 @@ module Elah
         new(url.to_s, sweep_seconds, shards, bounds).tap { |cluster| Store.clusters << cluster }
       end
 
-      # A standby accepts no writes.
+      # A session at a standby reads what was true before. One name may lead there too, while another server takes over.
       #
       # @param url [String]
-      # @return [String] one that leads to the primary, if it names several hosts
+      # @return [String] one whose sessions accept writes
       # @api private
       def self.primary(url)
-        return url if !url.match?(SEVERAL_HOSTS) || url.include?("target_session_attrs=")
+        return url if !url.start_with?("postgres") || url.include?("target_session_attrs=")
 
         "#{url}#{url.include?('?') ? '&' : '?'}target_session_attrs=read-write"
       end
