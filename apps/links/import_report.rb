@@ -46,6 +46,7 @@ module Links
       close
     end
 
+    # Gives up the results.
     def close = @file.close
 
     private

@@ -95,6 +95,8 @@ class LinksTransfersTest < Minitest::Test
       end
       assert_equal [302, 404], [server.get("/bb0").status, server.get("/bb400").status]
       assert_equal 400, server.get("/links?limit=1000").json.fetch("links").size
+      # They kept their space on the disk until the next garbage collection.
+      wait_until("its results are gone") { open_files(server).grep(/import-report/).empty? }
     end
   end
 
@@ -106,6 +108,14 @@ class LinksTransfersTest < Minitest::Test
   def unchanged(url, export)
     base = url.sub("tcp", "http")
     export.lines.map { |line| JSON.parse(line.gsub(base, "")).except("updated_at", "short_url") }
+  end
+
+  def open_files(server)
+    Dir["/proc/#{server.process.pid}/fd/*"].filter_map do |link|
+      File.readlink(link)
+    rescue Errno::ENOENT
+      nil # closed meanwhile
+    end
   end
 
   # @return [Float] user and system time of the server

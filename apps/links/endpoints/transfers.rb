@@ -26,6 +26,12 @@ module Links
           status 200
           content_type NDJSON
           stream { |out| report.copy_to(out) }
+        rescue Errno::ENOSPC
+          report&.close
+          error!("There is no room for the results. Lines before may have been imported.", 507, code: "spool_failed")
+        rescue Exception # -- the client may be gone; its results would take disk space until the next garbage collection
+          report&.close
+          raise
         end
 
         desc "Exports all links, a JSON object per line, in the format of the import"

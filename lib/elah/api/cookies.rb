@@ -54,8 +54,10 @@ module Elah
         end
       end
 
+      # @return [String] binary if the bytes are no text, as a header is
       def unescape(value)
-        URI.decode_www_form_component(value)
+        text = URI.decode_www_form_component(value)
+        text.valid_encoding? ? text : text.b
       rescue ArgumentError
         value
       end

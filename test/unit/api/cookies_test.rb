@@ -14,6 +14,14 @@ class APICookiesTest < APICase
     assert_equal "%zz", Cookies.new("a=%zz")[:a]
   end
 
+  # It was UTF-8 that no method of String accepts.
+  def test_bytes_that_are_no_text_are_binary
+    ["a=%FF", "a=\xFF".b, "a=\xC3%28".b].each do |header|
+      assert_equal Encoding::BINARY, Cookies.new(header)[:a].encoding, header
+    end
+    assert_equal "größe", Cookies.new("a=gr%C3%B6\xC3\x9Fe".b)[:a]
+  end
+
   # A comma began another cookie: a sister domain could set `theme=dark,__Host-session=stolen`, while browsers refuse
   # its `__Host-session`.
   def test_a_comma_belongs_to_the_value
