@@ -396,9 +396,10 @@ class SinkTest < SinkCase
   # @param hook [String] the method `_fork` of a library that was loaded before Elah
   # @return [Array(String, Integer)] output and exit status
   def run_with_hook(hook, script)
-    program = "module Hook; def _fork = (#{hook}); end\nProcess.singleton_class.prepend(Hook)\nrequire \"elah\"\n#{script}"
-    library = File.expand_path("../../lib", __dir__)
-    out, status = Open3.capture2e(RbConfig.ruby, "-I#{library}", "-e", program, File.join(@folder, "events"))
+    library = "module Hook; def _fork = (#{hook}); end\nProcess.singleton_class.prepend(Hook)"
+    program = "#{library}\nrequire 'elah'\n#{script}"
+    elah = File.expand_path("../../lib", __dir__)
+    out, status = Open3.capture2e(RbConfig.ruby, "-I#{elah}", "-e", program, File.join(@folder, "events"))
     [out, status.exitstatus]
   end
 

@@ -35,7 +35,8 @@ fn next(shared: &Shared) -> Option<Unsynced> {
     let mut log = shared.lock();
     let mut due = Instant::now() + log.options.sync_pause;
     loop {
-        let is_dirty = !log.is_synced() && !log.has_failed() && !(log.is_closing() && log.is_displaced());
+        let is_hopeless = log.has_failed() || (log.is_closing() && log.is_displaced());
+        let is_dirty = !log.is_synced() && !is_hopeless;
         if log.is_closing() && !is_dirty {
             return None;
         }
