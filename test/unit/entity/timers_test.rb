@@ -252,6 +252,27 @@ class EntityTimersTest < EntityCase
     end
   end
 
+  # The wait had a limit at first and none after it: they were never tried again, and no other timer of the class fired.
+  def test_timers_whose_entities_wait_in_restore_are_tried_again
+    is_silent = false
+    keys = Array.new(Timers::RUNNING_MAX, &:to_s)
+    alarms = Class.new(Alarm) do
+      entity_name "silent"
+      define_singleton_method(:woken_seconds) { is_silent ? 0.01 : 60 }
+      define_method(:restore) { is_silent ? Queue.new.pop : super() }
+    end.in(@timed)
+    alarms.call_many(keys.map { |key| [key, :set, at(0)] })
+    alarms.reset
+    is_silent = true
+    Elah.run do
+      alarms.start
+      wait_until("all have failed") { turn && @log.string.scan("attempt 1 of this worker").size == keys.size }
+      is_silent = false
+      @clock.advance(1)
+      assert_equal keys.sort, Elah.timeout(patience_seconds) { fired(keys.size) }.sort
+    end
+  end
+
   def test_the_pause_between_attempts_is_bounded
     Alarm::DOES["1"] = -> { raise "always" }
     @alarms["1"].set(at(0))
