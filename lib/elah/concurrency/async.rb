@@ -125,7 +125,7 @@ module Elah
     private
 
     def cancel_here(exception)
-      return if done? || @cancellation || @loop.fork?
+      return if done? || @cancellation
 
       @cancellation = exception
       @task.overdue

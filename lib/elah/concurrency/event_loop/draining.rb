@@ -100,12 +100,11 @@ module Elah
       # @param reason [String] message of the exception in the cancelled fibers
       def shut_down(reason)
         @fatal = nil
-        @current = nil # that of a thread which was killed in a fiber
         cancellation = Cancellation.of_all(reason)
         iterate_last { cancel_all(cancellation) }
         end_waits(Ended.new(reason))
       ensure
-        @current = nil
+        @current = nil # that of a thread which was killed in a fiber
         begin
           Fiber.set_scheduler(nil)
         ensure
