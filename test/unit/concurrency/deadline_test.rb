@@ -127,6 +127,21 @@ class DeadlineTest < Minitest::Test
     end
   end
 
+  # It was told that it had no limit, and what it called had none.
+  def test_a_fiber_that_is_cancelled_in_a_shield_keeps_the_limits_inside_it
+    Elah.run do
+      gate = Thread::Queue.new
+      left = nil
+      fiber = Elah.async do
+        Elah.timeout(1000) { Elah.shield { Elah.timeout(500) { gate.pop && left = Elah.deadline } } }
+      end
+      fiber.cancel
+      gate << true
+      fiber.wait
+      assert_in_delta 500, left, 100
+    end
+  end
+
   # It kept the deadline of a block that had ended long ago, and its calls to other workers were refused for good.
   def test_a_fiber_is_bound_by_the_block_that_started_it_until_that_ends
     Elah.run do

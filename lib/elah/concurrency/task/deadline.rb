@@ -83,11 +83,11 @@ module Elah
         @limit = outer if @unit == unit
       end
 
-      # Has no deadline any more, because it is cancelled.
+      # Has no deadline any more, because it is cancelled. Limits that began in a shield still end their blocks.
       def overdue
         @own_limit&.due = nil
         self.deadline = nil
-        limit = @limit
+        limit = in_shield? ? @unlimited_from : @limit
         while limit
           limit.due = nil
           limit = limit.outer
