@@ -93,7 +93,7 @@ class PeerLinksUnitTest < Minitest::Test
     Elah.config = Elah::Config.build(request_seconds: 0.05)
     with_links(->(_) { Thread::Queue.new.pop }) do |peer|
       left = Elah.async do
-        Elah.timeout(0.01) { sleep }
+        Elah.timeout(0.01) { Thread::Queue.new.pop }
       ensure
         scattered = peer.scatter([Deferred.new(peer, 1)], nil)
         scattered.wait

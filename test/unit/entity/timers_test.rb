@@ -267,7 +267,8 @@ class EntityTimersTest < EntityCase
     { "1" => 0, "2" => 0.5 }.each { |key, time| alarms[key].set(at(time)) }
     refute_equal alarms.shard_of("1"), alarms.shard_of("2")
     alarms.reset
-    is_broken = losses << true
+    is_broken = true
+    losses << true
     Elah.run do
       alarms.start
       wait_until("the first one was tried") { turn && @log.string.include?("attempt 1 of this worker") }

@@ -34,7 +34,7 @@ class EntityTurnsTest < EntityCase
         Elah.async { accounts["1"].compute }
         2.times { Elah.async { accounts["1"].wait(gate) } }
         gate << nil
-        sleep
+        Queue.new.pop
       end
     end
     begun.pop
