@@ -106,7 +106,8 @@ module Elah
       Gather.new(event_loop, deadline).collect(&block)
     end
 
-    # Runs the block; after `seconds` it raises in the block, at its current or next wait.
+    # Runs the block; after `seconds` it raises in the block, at its current or next wait. Outside a loop it ends the block as Ruby's `Timeout`
+    # does: no `rescue => e` in the block rescues it.
     #
     # @param seconds [Numeric]
     # @yieldparam seconds [Numeric]
@@ -114,9 +115,7 @@ module Elah
     # @return [T] the block's value
     # @raise [Elah::DeadlineExceeded]
     def timeout(seconds, &block)
-      event_loop = current_loop
-      return Timeout.timeout([seconds, 1e-9].max, DeadlineExceeded, late(seconds), &block) unless event_loop # 0 is no limit to it
-
+      event_loop = current_loop or return timeout_of_thread(seconds, &block)
       task = event_loop.current_task
       task.due_by(Concurrency.now + seconds) do |limit|
         passed = lambda do
@@ -213,6 +212,16 @@ module Elah
         event_loop.report(e)
       end
       task.finish_call { |exception| event_loop.report(exception) }
+    end
+
+    # A class of its own tells this limit from those around it, and from what the block raises.
+    def timeout_of_thread(seconds, &block)
+      passed = Class.new(Exception) # rubocop:disable Lint/InheritException
+      begin
+        Timeout.timeout([seconds, 1e-9].max, passed, &block) # 0 is no limit to it
+      rescue passed => e
+        raise DeadlineExceeded, late(seconds), e.backtrace, cause: e.cause
+      end
     end
 
     def late(seconds) = "The block took longer than #{seconds} s."

@@ -126,6 +126,30 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # Nothing ended them: the entity was busy as long as the server ran.
+  def test_calls_that_are_made_after_a_deadline_end_after_the_time_of_a_request
+    supervised(APP, request_seconds: 2) do |server|
+      server.connect do |client|
+        answers = KEYS.to_h { |key| [key, client.get("/balance/#{key}").json] }
+        far = KEYS.reject { |key| answers[key]["owner"] == answers[key]["here"] }
+        %w[many gather].zip(far) do |way, key|
+          assert_equal 504, client.get("/late/#{way}/#{key}").status
+          wait_until("it answers again, #{way}") { client.get("/balance/#{key}").status == 200 }
+        end
+      end
+    end
+  end
+
+  # The IOError was the result of all calls to the other worker, also of those that had run.
+  def test_a_stream_that_is_closed_meanwhile_fails_one_of_many_calls
+    supervised(APP) do |server|
+      server.connect do |client|
+        keys = KEYS.group_by { |key| client.get("/balance/#{key}").json["owner"] }.values.map(&:first)
+        assert_equal [[0, "IOError", 0]] * 2, keys.map { |key| client.get("/closed/#{key}").json["answers"] }
+      end
+    end
+  end
+
   # All deferred calls to the other worker failed with it, and none of them ran.
   def test_a_deferred_call_whose_arguments_cannot_be_copied_fails_alone
     supervised(APP) do |server|

@@ -88,6 +88,23 @@ class PeerLinksUnitTest < Minitest::Test
     end
   end
 
+  # In an `ensure` block after a deadline, which leaves the fiber none, a gather or `call_many` waited for ever.
+  def test_calls_of_a_fiber_without_a_deadline_have_the_time_of_a_request
+    Elah.config = Elah::Config.build(request_seconds: 0.05)
+    with_links(->(_) { Thread::Queue.new.pop }) do |peer|
+      left = Elah.async do
+        Elah.timeout(0.01) { Thread::Queue.new.pop }
+      ensure
+        scattered = peer.scatter([Deferred.new(peer, 1)], nil)
+        scattered.wait
+        assert_equal :late, scattered.outcome(0).first
+      end
+      assert_instance_of Elah::DeadlineExceeded, left.wait(60)&.error
+    end
+  ensure
+    Elah.config = nil
+  end
+
   def test_one_fiber_runs_a_turns_calls_while_none_waits
     fibers = []
     handler = lambda do |message|

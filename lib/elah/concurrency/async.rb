@@ -17,6 +17,10 @@ module Elah
     # @api private
     attr_reader :task
 
+    # @return [Integer, nil] its place among the fibers that its parent has started
+    # @api private
+    attr_accessor :number
+
     # Starts the block: it runs at once, until its first wait.
     #
     # @param event_loop [Elah::EventLoop]
@@ -111,7 +115,7 @@ module Elah
       return report if done?
 
       @task.parent = nil # it may be that of another request by the time this fiber ends
-      return if may_go_on || @task.ending
+      return if may_go_on || @task.ending || @loop.fork?
 
       ended = Cancelled.new("What started this fiber has ended.")
       cancel(ended)

@@ -147,7 +147,7 @@ module Elah
       task.observer ? leave_observed(task.observer) : @root.transfer
       return unless task.raising
 
-      exception = task.take_raising and raise(task.ended_by = exception.exception)
+      exception = task.take_raising and raise(exception)
     rescue Exception # also from Ruby itself, which does not know the task
       @waits.delete(id)
       @current = task

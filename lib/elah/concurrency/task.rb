@@ -11,8 +11,8 @@ module Elah
     include Children
     include Deadline
 
-    # An exception kept until the task waits: the number of shields that it passes, and the request that it is meant for.
-    Postponed = Struct.new(:exception, :shields, :request)
+    # An exception kept until the task waits: the number of shields that it passes, whether it ends the task, and the request that it is meant for.
+    Postponed = Struct.new(:exception, :shields, :is_end, :request)
     private_constant :Postponed
 
     # @return [Elah::Request, nil] nil for a spawned fiber
@@ -83,25 +83,27 @@ module Elah
       @raising_shields = @shields = @unit = @started_count = 0
       @transient = is_transient
       @service = is_service
-      @woken = @keeps_children = @fiber_state = @ending = @began_in_shield = false
+      @woken = @keeps_children = @fiber_state = @ending = @began_in_shield = @raises_end = false
     end
 
     # Sets the exception to raise when the task is resumed.
     #
     # @param exception [Exception]
     # @param shields [Numeric] number of shields that it passes
-    def interrupt(exception, shields)
+    # @param is_end [Boolean] whether it ends the task; otherwise it is what the wait itself has come to
+    def interrupt(exception, shields, is_end)
       @raising = exception
       @raising_shields = shields
+      @raises_end = is_end
     end
 
     # @return [Exception, nil] the exception to raise, only once; nil when the task was woken meanwhile, and gets it at its next wait
     def take_raising
       exception = @raising
       @raising = nil
-      return exception unless woken?
+      return made(exception, @raises_end) unless woken?
 
-      postpone(exception, @raising_shields)
+      postpone(exception, @raising_shields, is_end: @raises_end)
       nil
     end
 
@@ -176,17 +178,24 @@ module Elah
     end
 
     # @return [Task] the first of those that started one another: that of the request, if a request did
-    def root = @parent ? @parent.root : self
+    def root
+      task = self
+      while (starter = task.parent)
+        task = starter
+      end
+      task
+    end
 
     # Keeps an exception for the next wait of the task, within its current request, unless it is kept already.
     #
     # @param exception [Exception]
     # @param shields [Integer] number of shields that it passes
-    def postpone(exception, shields)
+    # @param is_end [Boolean] see {#interrupt}
+    def postpone(exception, shields, is_end: true)
       forget_postponed_of_others
       return if @postponed&.any? { |kept| kept.exception.equal?(exception) }
 
-      (@postponed ||= []) << Postponed.new(exception, shields, request)
+      (@postponed ||= []) << Postponed.new(exception, shields, is_end, request)
     end
 
     # @return [Exception, nil] the next kept exception that no shield defers
@@ -196,12 +205,12 @@ module Elah
       forget_postponed_of_others
       kept = @postponed.find { |candidate| candidate.shields >= shields(candidate.exception) } or return
       @postponed.delete(kept)
-      kept.exception
+      made(kept.exception, kept.is_end)
     end
 
     # @raise [Exception] the next kept exception that no shield defers
     def raise_postponed
-      postponed = next_postponed and raise(@ended_by = postponed.exception)
+      postponed = next_postponed and raise(postponed)
     end
 
     # Calls the block when the current request or spawned fiber has ended, in the same fiber. The last block is called first.
@@ -248,6 +257,13 @@ module Elah
     attr_reader :service
 
     private
+
+    # The exception that is raised now.
+    def made(exception, is_end)
+      exception = exception.exception
+      @ended_by = exception if is_end
+      exception
+    end
 
     # A mask that defers the kind is one more shield. One that lets it through undoes those around it.
     def deferring_masks(kind)

@@ -28,13 +28,13 @@ module Elah
         def of(task)
           return NOBODY unless task.callers || task.activation || task.parent
 
-          identities = task.callers.dup || []
-          activation = task.activation
-          while activation
-            identities << activation.identity
-            activation = activation.outer
+          identities = []
+          while task
+            identities.concat(task.callers) if task.callers
+            add_callers(task, identities)
+            task = task.parent
           end
-          task.parent ? identities | of(task.parent) : identities
+          identities.uniq
         end
 
         # @param task [Elah::Task, nil]
@@ -54,6 +54,14 @@ module Elah
         end
 
         private
+
+        def add_callers(task, identities)
+          activation = task.activation
+          while activation
+            identities << activation.identity
+            activation = activation.outer
+          end
+        end
 
         # Whether the entity waits for the task, or for one that started it: here, or as the caller of a call from another worker.
         def waits_for?(busy, task)

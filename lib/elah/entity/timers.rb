@@ -246,7 +246,7 @@ module Elah
       def forget(shard)
         @claims.delete(shard)
         @next.delete(shard)
-        @stuck.clear
+        @stuck.delete_if { |key, _| @collection.shard_of(key) == shard }
       end
 
       def report(error, what)

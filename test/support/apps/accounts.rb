@@ -38,6 +38,16 @@ class Account < Elah::Entity
 
   def hang = Queue.new.pop
 
+  # Reads from a pipe that another fiber closes.
+  def read_closed
+    reader, @writer = IO.pipe
+    Elah.async do
+      Fiber.scheduler.yield
+      reader.close
+    end
+    reader.read(1)
+  end
+
   # Waits for another that waits for this one.
   def ask_back(other) = ACCOUNTS[other].ask(key, :balance)
 
@@ -94,6 +104,19 @@ class AccountsAPI < Elah::API
   get("many/:amount") do
     answers = ACCOUNTS.call_many((1..40).map { |key| [key.to_s, :deposit, params[:amount].to_i] })
     { answers: answers.map { |answer| answer.is_a?(Exception) ? answer.class.name : answer } }
+  end
+
+  get("closed/:key") do
+    answers = ACCOUNTS.call_many([:balance, :read_closed, :balance].map { |name| [params[:key], name] })
+    { answers: answers.map { |answer| answer.is_a?(Exception) ? answer.class.name : answer } }
+  end
+
+  # Calls an entity when it has been cancelled at its deadline.
+  get("late/:way/:key") do
+    Queue.new.pop
+  ensure
+    hang = ACCOUNTS.deferred(params[:key]).hang
+    params[:way] == "many" ? ACCOUNTS.call_many([[params[:key], :hang]]) : Elah.gather { |gather| gather.call(1, hang) }
   end
 
   # What 40 long results, of arguments as long, are together.

@@ -216,6 +216,15 @@ class AsyncTest < Minitest::Test
     assert_raises(Elah::OutsideLoop) { Elah.every(1) { 1 } }
   end
 
+  # The loop climbed from each to the first by recursion, and ended with SystemStackError.
+  def test_fibers_that_start_one_another_end_with_their_loop_however_many
+    Elah.run do
+      nest = ->(depth) { depth.zero? ? sleep : Elah.async { nest.call(depth - 1) }.wait }
+      Elah.async { nest.call(1500) }
+      assert_empty Elah.current_loop.end_fibers("The test ends.")
+    end
+  end
+
   def test_ten_thousand_fibers
     assert_equal 10_000,
                  Elah.run { Array.new(10_000) { |index| Elah.async { sleep(0.01) && index } }.map(&:value).uniq.size }

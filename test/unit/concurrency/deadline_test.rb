@@ -19,6 +19,18 @@ class DeadlineTest < Minitest::Test
     assert_raises(Elah::DeadlineExceeded, "0 is no limit to Ruby") { Elah.timeout(0) { sleep } }
   end
 
+  # It was an error that a `rescue` in the block could take for one of its own, and the block ran on.
+  def test_outside_a_loop_nothing_in_the_block_rescues_a_timeout
+    rescued = []
+    rescuing = proc { sleep rescue rescued << $! }
+    [-> { Elah.timeout(0.01, &rescuing) }, -> { Elah.timeout(0.01) { Elah.timeout(60, &rescuing) } }].each do |limited|
+      error = assert_raises(Elah::DeadlineExceeded, &limited)
+      assert_equal "The block took longer than 0.01 s.", error.message
+    end
+    assert_empty rescued
+    assert_equal "own", assert_raises(Timeout::Error) { Elah.timeout(60) { raise Timeout::Error, "own" } }.message
+  end
+
   # A fiber from before a limit had it as well while its parent was in the block, and one from within had it afterwards.
   def test_a_limit_binds_what_its_block_starts_until_it_ends
     Elah.run do
@@ -112,6 +124,21 @@ class DeadlineTest < Minitest::Test
         Elah.timeout(0.01) { Elah.shield { sleep(0.03) && left << Elah.deadline } && sleep }
       end
       assert_equal [nil], left
+    end
+  end
+
+  # It was told that it had no limit, and what it called had none.
+  def test_a_fiber_that_is_cancelled_in_a_shield_keeps_the_limits_inside_it
+    Elah.run do
+      gate = Thread::Queue.new
+      left = nil
+      fiber = Elah.async do
+        Elah.timeout(1000) { Elah.shield { Elah.timeout(500) { gate.pop && left = Elah.deadline } } }
+      end
+      fiber.cancel
+      gate << true
+      fiber.wait
+      assert_in_delta 500, left, 100
     end
   end
 

@@ -27,6 +27,31 @@ class ForksTest < Minitest::Test
     ARGV[1] == "loop" ? Elah.run { p calls.fetch(ARGV[2]).call } : p(calls.fetch(ARGV[2]).call)
   RUBY
 
+  # A child that ends with `exit` where fibers and time limits of its parent end with it.
+  LEAVING = <<~'RUBY'
+    class Account < Elah::Entity
+      def job = (child = fork) ? Process.wait2(child).last.exitstatus : exit(3)
+      def start = Elah.async { sleep } && job
+      def limit = Elah.timeout(600) { job }
+
+      def cancel
+        fiber = Elah.async { sleep }
+        job
+      ensure
+        fiber.cancel
+      end
+
+      def gather
+        Elah.gather do |gather|
+          gather.call(1) { sleep }
+          throw(:status, job)
+        end
+      end
+    end
+    accounts = Account.in(Elah::Store.open(ARGV[0], bytes_max: 1024**2))
+    p(Elah.run { %i[start limit cancel gather].map { |name| catch(:status) { accounts["1"].public_send(name) } } })
+  RUBY
+
   SCRIPT = <<~'RUBY'
     class Account < Elah::Entity
       def balance = 3
@@ -56,6 +81,14 @@ class ForksTest < Minitest::Test
         results = way == "call" ? "[3]" : "[3, nil]"
         assert_equal ["#{mail[way]}#{results}\n", 0], [output, status.exitstatus], "#{way}, #{where}"
       end
+    end
+  end
+
+  # The loop is the parent's, and refused: its error replaced the exit, and the child ended with status 1.
+  def test_a_fork_leaves_the_fibers_and_time_limits_of_its_parent_alone
+    Dir.mktmpdir("elah-forks") do |dir|
+      output, status = Open3.capture2e(RbConfig.ruby, "-I#{LIB}", "-relah", "-e", LEAVING, dir)
+      assert_equal ["[3, 3, 3, 3]\n", 0], [output, status.exitstatus]
     end
   end
 end

@@ -56,6 +56,23 @@ class SemaphoreTest < Minitest::Test
     end
   end
 
+  # The fiber that had just been given the permit was left behind with it, and nobody got in any more.
+  def test_a_permit_is_not_lost_with_the_loop_of_a_thread_that_is_killed
+    semaphore = Elah::Semaphore.new(1)
+    gate, begun = Array.new(2) { Thread::Queue.new }
+    thread = Thread.new do
+      Elah.run do
+        Elah.async { semaphore.acquire { gate.pop } && (begun << true) && loop { nil } }
+        Elah.async { semaphore.acquire { sleep } }
+        gate << true
+        sleep
+      end
+    end
+    begun.pop
+    thread.kill.join
+    assert_equal 1, semaphore.free
+  end
+
   def test_outside_a_loop_it_lets_in_while_there_is_room
     semaphore = Elah::Semaphore.new(1)
     assert_equal 1, semaphore.acquire { 1 }

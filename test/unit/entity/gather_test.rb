@@ -194,6 +194,58 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # Outside a loop the limit was the outcome of the call that it met, and the others ran on.
+  def test_outside_a_loop_a_time_limit_ends_many_calls
+    gate = Gate.new
+    assert_raises(Elah::DeadlineExceeded) do
+      Elah.timeout(0.05) { @accounts.call_many([["1", :wait, gate], ["2", :deposit, 1]]) }
+    end
+    assert_equal 0, @accounts["2"].balance
+  end
+
+  # What the method made of the time limit or the cancellation was the outcome of its call, and the others ran on.
+  def test_an_end_for_which_a_method_raises_another_error_ends_many_calls
+    accounts = accounts("wrapping") do
+      define_method(:hold) do |gate, is_new|
+        gate.pop
+      rescue StandardError => e
+        is_new ? raise(ArgumentError, "held: #{e.message}") : raise(e, "held: #{e.message}")
+      end
+    end
+    Elah.run do
+      [true, false].each do |is_new|
+        calls = [["1", :hold, Gate.new, is_new], ["2", :deposit, 1]]
+        limited = assert_raises(StandardError) { Elah.timeout(0.01) { accounts.call_many(calls) } }
+        cancelled = Elah.async { accounts.call_many(calls) }.cancel.wait.error
+        expected = is_new ? [ArgumentError] * 2 : [Elah::DeadlineExceeded, Elah::Cancelled]
+        assert_equal expected, [limited, cancelled].map(&:class)
+        [limited, cancelled].each { |error| assert_match(/\Aheld: /, error.message) }
+        assert_equal 0, accounts["2"].balance
+      end
+    end
+  end
+
+  # It was taken for the end of the caller: the results of the other calls were lost, of which some were stored.
+  def test_a_stream_that_another_fiber_closes_fails_its_call_alone
+    streams = []
+    accounts = accounts("reading") do
+      define_method(:read) do
+        stream, = streams.concat(IO.pipe).last(2)
+        Elah.async do
+          Fiber.scheduler.yield
+          stream.close
+        end
+        stream.read(1)
+      end
+    end
+    Elah.run do
+      [{}, { deadline: 20 }].each.with_index(1) do |options, round|
+        replies = accounts.call_many([["1", :deposit, 1], ["2", :read], ["3", :deposit, 1]], **options)
+        assert_equal [round, IOError, round], [replies[0], replies[1].class, replies[2]]
+      end
+    end
+  end
+
   # They ended the others, too, of which some had run.
   def test_an_exception_that_is_no_standard_error_is_the_outcome_of_its_call
     accounts = accounts("abstract") do

@@ -252,6 +252,56 @@ class EntityTimersTest < EntityCase
     end
   end
 
+  # Each loss of a shard forgot the attempts in all of them, and their pauses began again with 1 s.
+  def test_attempts_are_counted_on_when_another_shard_is_lost
+    is_broken = false
+    losses = []
+    alarms = Class.new(Alarm) do
+      entity_name "lost beside"
+      define_method(:restore) do
+        super()
+        raise "broken" if key == "1" && is_broken
+        raise Elah::Entity::Moved, "lost" if key == "2" && losses.pop
+      end
+    end.in(@timed)
+    { "1" => 0, "2" => 0.5 }.each { |key, time| alarms[key].set(at(time)) }
+    refute_equal alarms.shard_of("1"), alarms.shard_of("2")
+    alarms.reset
+    is_broken = true
+    losses << true
+    Elah.run do
+      alarms.start
+      wait_until("the first one was tried") { turn && @log.string.include?("attempt 1 of this worker") }
+      @clock.advance(0.5)
+      assert_equal ["2"], fired
+      assert_empty losses
+      @clock.advance(0.5)
+      wait_until("it was tried again") { turn && @log.string.scan("of this worker").size == 2 }
+    end
+    assert_match(/attempt 2 of this worker; the next follows in 2 s/, @log.string)
+  end
+
+  # The wait had a limit at first and none after it: they were never tried again, and no other timer of the class fired.
+  def test_timers_whose_entities_wait_in_restore_are_tried_again
+    is_silent = false
+    keys = Array.new(Timers::RUNNING_MAX, &:to_s)
+    alarms = Class.new(Alarm) do
+      entity_name "silent"
+      define_singleton_method(:woken_seconds) { is_silent ? 0.01 : 60 }
+      define_method(:restore) { is_silent ? Queue.new.pop : super() }
+    end.in(@timed)
+    alarms.call_many(keys.map { |key| [key, :set, at(0)] })
+    alarms.reset
+    is_silent = true
+    Elah.run do
+      alarms.start
+      wait_until("all have failed") { turn && @log.string.scan("attempt 1 of this worker").size == keys.size }
+      is_silent = false
+      @clock.advance(1)
+      assert_equal keys.sort, Elah.timeout(patience_seconds) { fired(keys.size) }.sort
+    end
+  end
+
   def test_the_pause_between_attempts_is_bounded
     Alarm::DOES["1"] = -> { raise "always" }
     @alarms["1"].set(at(0))

@@ -23,6 +23,26 @@ class EntityTurnsTest < EntityCase
     end
   end
 
+  # The fiber that had just been given the turn was left behind with it, and the entity was busy for ever.
+  def test_an_entity_is_free_when_the_thread_whose_fiber_computes_in_it_was_killed
+    begun = Thread::Queue.new
+    accounts = accounts("killed") { define_method(:compute) { (begun << true) && loop { nil } } }
+    gate = Gate.new
+    thread = Thread.new do
+      Elah.run do
+        Elah.async { accounts["1"].wait(gate) && accounts["1"].balance }
+        Elah.async { accounts["1"].compute }
+        2.times { Elah.async { accounts["1"].wait(gate) } }
+        gate << nil
+        Queue.new.pop
+      end
+    end
+    begun.pop
+    thread.kill.join
+    assert_equal 1, accounts["1"].deposit(1)
+    assert_equal 2, Elah.run { accounts["1"].deposit(1) }
+  end
+
   # Who calls again while the turn is on its way to the next in line found that one waiting for the entity that it had
   # just been given, and followed it in a circle for ever.
   def test_who_calls_again_at_once_waits_behind_the_next_in_line

@@ -41,15 +41,22 @@ module Elah
       # @param task [Elah::Task]
       # @param exception [Exception, #exception]
       # @param shields [Numeric] number of shields that the exception passes
-      def cancel(task, exception, shields: 0)
+      # @param is_end [Boolean] see {Task#interrupt}
+      def cancel(task, exception, shields: 0, is_end: true)
         if task.woken? || task.shields(exception) > shields || !@waits.delete(task.wait)
-          task.postpone(exception, shields)
+          task.postpone(exception, shields, is_end: is_end)
         else
           cancel_wait(task.wait)
-          task.interrupt(exception, shields)
+          task.interrupt(exception, shields, is_end)
           @ready << task
         end
       end
+
+      # Ends the wait of a task with an exception that concerns this wait alone, such as that its stream is closed.
+      #
+      # @param task [Elah::Task]
+      # @param exception [Exception]
+      def fail_wait(task, exception) = cancel(task, exception, shields: UNSHIELDED, is_end: false)
 
       # Cancels all tasks, because the loop ends: those that wait, and those that run next at their next wait. If the loop goes on meanwhile, it does
       # so again and again. It runs in the loop itself, and returns when all cancelled tasks have run.
@@ -96,7 +103,7 @@ module Elah
         return enter_operation(target, exception) unless target.is_a?(Fiber)
 
         task = @waits.each_value.find { |waiting| waiting.suspended.equal?(target) }
-        cancel(task, exception, shields: UNSHIELDED) if task
+        fail_wait(task, exception) if task
       end
 
       private

@@ -129,7 +129,10 @@ module Elah
       end
 
       # Whether a task is in a shielded block, its own or one in a thread, or belongs to one that is.
-      def held?(task) = !task.nil? && (task.shields(@ending).positive? || task.job&.shielded? || held?(task.parent))
+      def held?(task)
+        task = task.parent until task.nil? || task.shields(@ending).positive? || task.job&.shielded?
+        !task.nil?
+      end
 
       # Calls the block in a fiber when all requests are served. The loop ends when it has returned.
       def finished?(finish)
@@ -155,9 +158,19 @@ module Elah
       def end_waits(exception)
         ENDINGS_MAX.times do
           @waits.values.each { |task| cancel(task, exception, shields: Cancellation::UNSHIELDED) }
+          ready_woken
           break if @ready.empty?
 
           enter_ready
+        end
+      end
+
+      # Those that have acquired what they wait for, such as the turn of an entity, give it back: the exception meets them at their next wait.
+      def ready_woken
+        woken = @waits.select { |_, task| task.woken? }
+        woken.each do |id, task|
+          @waits.delete(id)
+          @ready << task
         end
       end
 

@@ -39,6 +39,10 @@ module Elah
       # @api private
       def mark_fork = @is_fork = true
 
+      # @return [Boolean] whether this process is a fork, in which none of its fibers goes on
+      # @api private
+      def fork? = @is_fork
+
       # @api private
       def run_fork_blocks = @in_forks.each(&:call)
 

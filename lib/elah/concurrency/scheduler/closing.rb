@@ -63,7 +63,7 @@ module Elah
 
         # Those that are cancelled already leave too, and have nothing to do with the descriptor in their next wait.
         def interrupt(descriptor)
-          @tasks[descriptor]&.each { |task| @loop.cancel(task, closed, shields: EventLoop::Cancellation::UNSHIELDED) unless task.raising }
+          @tasks[descriptor]&.each { |task| @loop.fail_wait(task, closed) unless task.raising }
         end
 
         def closed = IOError.new("stream closed in another fiber")

@@ -11,21 +11,22 @@ module Elah
       attr_reader :started_count
 
       # @return [Array<Elah::Async>]
-      def children = @started.to_h.keys
+      def children = @started.to_h.values
 
       # Adds a fiber that ends with this task.
       #
       # @param child [Elah::Async]
       def adopt(child)
         at_end { end_children } unless @started
-        (@started ||= {}.compare_by_identity)[child] = @started_count += 1
+        (@started ||= {})[child.number = @started_count += 1] = child
       end
 
       # Ends the fibers that a call of an entity has started. The failures of those that have ended are reported when the task ends, or soon.
       #
       # @param count [Integer] {#started_count} when the call began
       def end_children_since(count)
-        ended = @started.to_h.select { |child, number| number > count && !child.done? }.keys
+        started = @started.to_h
+        ended = ((count + 1)..@started_count).filter_map { |number| started[number] }.reject(&:done?)
         ended.each { |child| release(child) }
         ended.each { |child| child.parent_ended(false) }
       end
@@ -33,7 +34,7 @@ module Elah
       # Removes a child that has ended.
       #
       # @param child [Elah::Async]
-      def release(child) = @started&.delete(child)
+      def release(child) = @started&.delete(child.number)
 
       private
 

@@ -35,7 +35,11 @@ module Elah
       def in_shield? = @shields.positive?
 
       # @return [Boolean] whether there is a shield between it and the deadline of a request
-      def apart? = in_shield? || @began_in_shield || (@parent ? @parent.apart? : false)
+      def apart?
+        task = self
+        task = task.parent until task.nil? || task.in_shield? || task.began_in_shield
+        !task.nil?
+      end
 
       # @return [Float, nil] the earliest deadline
       def due
@@ -49,7 +53,11 @@ module Elah
       def bounding_request = in_shield? ? nil : requested
 
       # @return [Elah::Request, nil] its own, or that of the task that started it, unless a shield was in between
-      def requested = @request || (@parent&.requested unless @began_in_shield)
+      def requested
+        task = self
+        task = task.parent until task.nil? || task.request || task.began_in_shield
+        task&.request
+      end
 
       # @return [Array<Limit>] those that hold now
       def limits
@@ -75,16 +83,20 @@ module Elah
         @limit = outer if @unit == unit
       end
 
-      # Has no deadline any more, because it is cancelled.
+      # Has no deadline any more, because it is cancelled. Limits that began in a shield still end their blocks.
       def overdue
         @own_limit&.due = nil
         self.deadline = nil
-        limit = @limit
+        limit = in_shield? ? @unlimited_from : @limit
         while limit
           limit.due = nil
           limit = limit.outer
         end
       end
+
+      protected
+
+      attr_reader :began_in_shield
     end
   end
 end

@@ -51,7 +51,7 @@ module Elah
       # Sends the messages of many calls in one frame; {Elah::Gather} describes the result.
       #
       # @param deferred_calls [Array<#message>]
-      # @param seconds [Numeric, nil] nil: the fiber's remaining time
+      # @param seconds [Numeric, nil] nil: the fiber's remaining time, or that of a request
       # @return [#wait, #outcome, #cancel]
       # @raise [TypeError] when a message cannot be written
       # @raise [Elah::Overloaded, TooLong]
@@ -82,14 +82,13 @@ module Elah
         NotSent.new(:failed, e)
       end
 
-      # No call outlives the fiber that makes it. In a shield, which no deadline of a request ends, it has the time of a request.
+      # No call outlives the fiber that makes it. Where no deadline ends the fiber, as in a shield, in an `ensure` block after a deadline, or in the
+      # background, it has the time of a request.
       def bounded(seconds)
         task = @loop.current_task
         left = Concurrency.seconds_left_to(task)
-        seconds ||= Elah.config.request_seconds if task.apart?
-        return seconds || Float::MAX unless left
-
-        seconds && seconds < left ? seconds : left
+        seconds ||= Elah.config.request_seconds if left.nil? || task.apart?
+        [seconds, left].compact.min
       end
 
       def limited = PeerLimited.new("The worker at #{@address} is not called: it did not reply in time.")
