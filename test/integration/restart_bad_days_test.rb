@@ -77,6 +77,21 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # As of a deployment script: `flock server.pid sh -c 'kill -HUP ...; wait until it is healthy'`. The next image waited
+  # for the lock, and ended.
+  [1, 2].each do |workers|
+    define_method(:"test_a_pid_file_that_another_process_locks_hinders_no_restart_of_#{workers}") do
+      supervised(workers: workers, pidfile: "server.pid") do |server|
+        File.open(File.join(server.folder, "server.pid")) do |file|
+          file.flock(File::LOCK_EX)
+          server.signal(:HUP)
+          server.wait_for(/(listening on.*){2}/m)
+          assert_equal [200, "#{server.pid}\n"], [server.get("/").status, File.read(file.path)]
+        end
+      end
+    end
+  end
+
   # One process does without it, and the trial run did not look: the next image ended, and the server with it.
   def test_workers_that_cannot_have_a_run_folder_are_not_restarted_to
     Dir.mktmpdir do |folder|
