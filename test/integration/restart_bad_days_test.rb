@@ -92,6 +92,19 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # It was compiled in the first request: a restart replaced all workers, and then each request was a 500.
+  def test_a_wrong_definition_behind_middleware_is_not_restarted_to
+    supervised("use Rack::Head\n#{SLOW}", extension: ".ru") do |server|
+      File.write(File.join(server.folder, "app.ru"), <<~'RUBY')
+        use Rack::Head
+        run(Class.new(Elah::API) { get("x/:id", requirements: { id: /\X/ }) { 1 } })
+      RUBY
+      server.signal(:HUP)
+      server.wait_for(/requirement of "id".*The trial process failed/m)
+      assert_equal "served", server.get("/").body
+    end
+  end
+
   # One process does without it, and the trial run did not look: the next image ended, and the server with it.
   def test_workers_that_cannot_have_a_run_folder_are_not_restarted_to
     Dir.mktmpdir do |folder|
