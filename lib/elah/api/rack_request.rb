@@ -91,7 +91,7 @@ module Elah
       # @return [Hash{String=>String}] by lower-case names
       def headers
         found = @env.each_with_object({}) do |(key, value), all|
-          all[key.delete_prefix("HTTP_").downcase.tr("_", "-")] = value if key.start_with?("HTTP_")
+          all[key.delete_prefix("HTTP_").downcase.tr("_", "-")] = value if key.start_with?("HTTP_") && key != "HTTP_VERSION" # the protocol, of Rack 2
         end
         %w[content-type content-length].each { |name| (value = header(name)) && found[name] = value }
         found
