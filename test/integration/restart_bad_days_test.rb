@@ -92,6 +92,24 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # Its path is part of what the next image gets, in JSON, which failed for the bytes: the server ended.
+  [1, 2].each do |workers|
+    define_method(:"test_a_pid_file_whose_path_is_no_utf8_hinders_no_restart_of_#{workers}") do
+      config = <<~'RUBY'
+        folder = File.join(__dir__.b, "m\xFC".b)
+        Dir.exist?(folder) || Dir.mkdir(folder)
+        Dir.chdir(folder)
+        pidfile "server.pid"
+      RUBY
+      supervised_with_config(config, workers: workers) do |server, broken|
+        server.signal(:HUP)
+        server.wait_for(/(listening on.*){2}/m)
+        path = File.join(File.dirname(broken).b, "m\xFC/server.pid".b)
+        assert_equal [200, "#{server.pid}\n"], [server.get("/").status, File.read(path)]
+      end
+    end
+  end
+
   # It was compiled in the first request: a restart replaced all workers, and then each request was a 500.
   def test_a_wrong_definition_behind_middleware_is_not_restarted_to
     supervised("use Rack::Head\n#{SLOW}", extension: ".ru") do |server|
