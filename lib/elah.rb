@@ -26,6 +26,7 @@ module Elah
   autoload :API, "elah/api"
   autoload :ApiKey, "elah/api/api_key"
   autoload :AppFile, "elah/server/app_file"
+  autoload :AppParts, "elah/server/app_parts"
   autoload :Async, "elah/concurrency/async"
   autoload :Scoreboard, "elah/server/scoreboard"
   autoload :Broadcast, "elah/concurrency/broadcast"

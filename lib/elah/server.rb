@@ -7,7 +7,7 @@ module Elah
   # The server of one app: opens the sockets, then runs one worker, or the supervisor of several, until it has drained.
   class Server
     # What a worker does not name unless the app has named it before.
-    LATER = %i[Adapter ApiKey AppFile Broadcast CLI Entity JetStream Metrics Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable
+    LATER = %i[Adapter ApiKey AppFile AppParts Broadcast CLI Entity JetStream Metrics Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable
                SingleProcess Sink StoreChoice StoreTable Supervisor].freeze
     private_constant :LATER
 
@@ -36,7 +36,9 @@ module Elah
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
       load_code
-      worker = Worker.new(@app, @config, @log) if @app # there is none when its code failed to load in a restart
+      AppFile.compile(@app) if @app # there is none when its code failed to load in a restart
+      worker = Worker.new(@app, @config, @log) if @app
+      warn_of_gates
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
       @pid = nil
@@ -81,6 +83,19 @@ module Elah
 
       @log.warn("Fibers have a smaller stack than threads here, so code that recurses deeply can fail with SystemStackError: use `elah serve " \
                 "config.ru`, or start it as `#{variables.join(' ')} #{Restart.command}`")
+    end
+
+    # A server knows the routes of the API that it runs itself, and no others.
+    def warn_of_gates
+      return if @app.nil? || Elah.autoload?(:API) || Worker.native?(@app)
+
+      AppParts.each(@app) do |part, _|
+        next true unless Worker.native?(part)
+
+        limited = part.routes.find(&:gate) or next
+        @log.warn("`behind` has no effect on #{limited.request_method} #{limited.origin} of #{part}, which is within middleware, `map` or another " \
+                  "Rack app. Run #{part} alone, or acquire an Elah::Semaphore in its endpoints")
+      end
     end
 
     # Loads what a worker may name later, because its files may be gone by then: a deployment removes the release that still runs.

@@ -44,6 +44,17 @@ class GatesTest < Minitest::Test
     end
   end
 
+  # Nothing said so: the database got all requests at once.
+  def test_a_gate_of_an_api_within_another_rack_app_is_said_to_have_no_effect
+    api = "class Shop < Elah::API\n get(:free) { 1 }\n behind max: 1\n get('a/:id') { 2 }\nend\n"
+    ["use Rack::Head\nrun Shop", "map('/') { run Shop }", "run Rack::Cascade.new([->(_) {}, Shop])"].each do |source|
+      ElahServer.start(api + source, extension: ".ru") do |server|
+        server.wait_for(%r{WARN .*`behind` has no effect on GET /a/:id of Shop, .* Run Shop alone})
+      end
+    end
+    ElahServer.start("#{api}run Shop", extension: ".ru") { |server| refute_includes server.log, "has no effect" }
+  end
+
   def test_who_waits_too_long_is_503_with_retry_after
     start do |server|
       answers = burst(server, *(["/impatient/slow/4000"] * 4))

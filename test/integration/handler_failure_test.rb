@@ -49,6 +49,28 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # Within another Rack app they were of two kinds: what a client had was in no line of the log.
+  def test_an_api_within_middleware_has_the_id_of_the_log
+    app = <<~RUBY
+      use Rack::Lint
+      map("/in") do
+        run(Class.new(Elah::API) do
+          error_format :problem
+          get(:id) { Elah.async { request.id }.value }
+          get(:refused) { error!("no", 410) }
+          get(:raise) { env["rack.errors"].puts("seen by \#{request.id}") || raise("on purpose") }
+        end)
+      end
+    RUBY
+    ElahServer.start(app, extension: ".ru", log_requests: true) do |server|
+      server.wait_for(%r{GET /in/id 200 .*\b#{server.get('/in/id').body}\b})
+      server.wait_for(%r{GET /in/refused 410 .*\b#{server.get('/in/refused').json['request_id']}\b})
+      id = server.get("/in/raise").json["request_id"]
+      server.wait_for(/seen by #{id}$/)
+      assert_equal "edge-1", server.get("/in/id", headers: { "X-Request-Id" => "edge-1" }).body
+    end
+  end
+
   # Workers that were forked gave the same ids.
   def test_the_workers_of_a_server_share_no_ids
     app = 'require "elah/api"; run Class.new(Elah::API) { get(:a) { [Process.pid, request.id].join(" ") } }'

@@ -77,6 +77,52 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # As of a deployment script: `flock server.pid sh -c 'kill -HUP ...; wait until it is healthy'`. The next image waited
+  # for the lock, and ended.
+  [1, 2].each do |workers|
+    define_method(:"test_a_pid_file_that_another_process_locks_hinders_no_restart_of_#{workers}") do
+      supervised(workers: workers, pidfile: "server.pid") do |server|
+        File.open(File.join(server.folder, "server.pid")) do |file|
+          file.flock(File::LOCK_EX)
+          server.signal(:HUP)
+          server.wait_for(/(listening on.*){2}/m)
+          assert_equal [200, "#{server.pid}\n"], [server.get("/").status, File.read(file.path)]
+        end
+      end
+    end
+  end
+
+  # Its path is part of what the next image gets, in JSON, which failed for the bytes: the server ended.
+  [1, 2].each do |workers|
+    define_method(:"test_a_pid_file_whose_path_is_no_utf8_hinders_no_restart_of_#{workers}") do
+      config = <<~'RUBY'
+        folder = File.join(__dir__.b, "m\xFC".b)
+        Dir.exist?(folder) || Dir.mkdir(folder)
+        Dir.chdir(folder)
+        pidfile "server.pid"
+      RUBY
+      supervised_with_config(config, workers: workers) do |server, broken|
+        server.signal(:HUP)
+        server.wait_for(/(listening on.*){2}/m)
+        path = File.join(File.dirname(broken).b, "m\xFC/server.pid".b)
+        assert_equal [200, "#{server.pid}\n"], [server.get("/").status, File.read(path)]
+      end
+    end
+  end
+
+  # It was compiled in the first request: a restart replaced all workers, and then each request was a 500.
+  def test_a_wrong_definition_behind_middleware_is_not_restarted_to
+    supervised("use Rack::Head\n#{SLOW}", extension: ".ru") do |server|
+      File.write(File.join(server.folder, "app.ru"), <<~'RUBY')
+        use Rack::Head
+        run(Class.new(Elah::API) { get("x/:id", requirements: { id: /\X/ }) { 1 } })
+      RUBY
+      server.signal(:HUP)
+      server.wait_for(/requirement of "id".*The trial process failed/m)
+      assert_equal "served", server.get("/").body
+    end
+  end
+
   # One process does without it, and the trial run did not look: the next image ended, and the server with it.
   def test_workers_that_cannot_have_a_run_folder_are_not_restarted_to
     Dir.mktmpdir do |folder|

@@ -298,7 +298,6 @@ class RestartTest < Minitest::Test
     end
   end
 
-  # TERM was ignored while one process drained for a restart.
   # They were reset.
   def test_term_before_a_restart_serves_the_connections_that_wait_for_it
     server = ElahServer.start(format(APP_OF, "old"))
@@ -315,6 +314,7 @@ class RestartTest < Minitest::Test
     server&.kill
   end
 
+  # TERM was ignored while one process drained for a restart.
   def test_term_ends_one_process_that_is_about_to_restart
     server = ElahServer.start(format(APP_OF, "old"))
     client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -95,6 +95,30 @@ class SupervisorEndTest < Minitest::Test
     end
   end
 
+  # What a worker begins with: the supervisor's handlers, which noted the signal in the worker's own copy. It came once.
+  def test_a_stop_ends_a_worker_that_has_just_been_forked
+    config = <<~RUBY
+      require "elah/server/supervisor"
+      Elah::Supervisor::Signals.prepend(Module.new do
+        def leave_to_supervisor
+          if File.exist?(BROKEN)
+            warn "a worker begins"
+            sleep 0.01 until @noted.include?("TERM")
+          end
+          super
+        end
+      end)
+      #{BOOTS}
+    RUBY
+    supervised_with_config(config, drain_seconds: 3600) do |server, broken|
+      File.write(broken, "")
+      server.signal(:TTIN)
+      server.wait_for(/a worker begins/)
+      server.signal(:TERM)
+      assert_predicate server.wait_until_ended, :success?
+    end
+  end
+
   # It drained, but was never told that all stop, and all waited for it for drain_seconds.
   def test_a_worker_that_is_ready_and_not_known_to_be_so_stops
     app = File.expand_path("../support/apps/accounts.rb", __dir__)

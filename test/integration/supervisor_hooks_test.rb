@@ -56,6 +56,30 @@ class SupervisorHooksTest < Minitest::Test
     end
   end
 
+  # It ignored TERM and INT, and held the port after the server's end: clients connected, and nobody answered.
+  def test_a_process_that_a_hook_forks_is_ended_by_term_and_has_no_socket_of_the_server
+    config = <<~'RUBY'
+      helper = lambda do |name|
+        File.exist?(name) || File.write(name, fork { [$stdout, $stderr].each { |io| io.reopen(File::NULL) } && sleep })
+      end
+      before_fork { helper[File.join(__dir__, "before")] }
+      after_worker_exit { helper[File.join(__dir__, "after")] }
+    RUBY
+    supervised_with_config(config) do |server, broken|
+      Process.kill(:KILL, killed = worker_pids(server).last)
+      wait_for_workers(server, 2, besides: [killed])
+      helpers = %w[before after].map { |name| File.read(File.join(File.dirname(broken), name)).to_i }
+      assert_equal ["hello"] * 4, Array.new(4) { server.get("/").body }
+      server.stop
+      assert_raises(Errno::ECONNREFUSED) { server.get("/") }
+      assert_equal [false, false], helpers.map { |helper| ended?(helper) }
+      helpers.each { |helper| Process.kill(:TERM, helper) }
+      helpers.each { |helper| wait_until("it has ended") { ended?(helper) } }
+    ensure
+      helpers&.each { |helper| ended?(helper) || Process.kill(:KILL, helper) }
+    end
+  end
+
   # ActiveRecord starts its reaper again after a fork, and marks its thread.
   def test_threads_that_the_fork_ends_are_named_unless_their_library_starts_them_again
     config = <<~RUBY
@@ -66,5 +90,14 @@ class SupervisorHooksTest < Minitest::Test
       line = server.wait_for(/^.*do not run in the workers: start them in before_worker_boot\. They are .*$/).to_s
       assert_equal ["2"], line.scan(/config\.rb:(\d+)/).flatten
     end
+  end
+
+  private
+
+  # Nobody may reap it.
+  def ended?(pid)
+    File.read("/proc/#{pid}/stat")[/.*\) (\w)/m, 1] == "Z"
+  rescue Errno::ENOENT, Errno::ESRCH
+    true
   end
 end

@@ -44,6 +44,25 @@ class AppFileTest < Minitest::Test
     assert_equal [42, {}, []], app.call(41)
   end
 
+  # Each request was a 500 then, also after a restart, whose trial run had passed.
+  def test_a_wrong_definition_within_what_stands_around_an_api_is_found
+    wrong = 'Class.new(Elah::API) { get("x/:id", requirements: { id: /\X/ }) { 1 } }'
+    ["use Rack::Head\nrun #{wrong}", "map('/') { run #{wrong} }", "run Rack::Cascade.new([->(_) {}, #{wrong}])",
+     "run Rack::URLMap.new('/a' => BasicObject.new, '/b' => Rack::Builder.new { run #{wrong} })"].each do |source|
+      app = load(source, "config.ru")
+      error = assert_raises(Elah::API::DefinitionError) { Elah::AppFile.compile(app) }
+      assert_match(/requirement of "id"/, error.message)
+    end
+  end
+
+  def test_apps_that_are_within_each_other_are_looked_at_once
+    app = load("class AppFileTestRing\n attr_accessor :app\n def call(env) = @app.call(env)\nend\n" \
+               "run AppFileTestRing.new.tap { |one| one.app = Rack::Head.new(one) }", "config.ru")
+    parts = []
+    Elah::AppParts.each(app) { |part, _| parts << part.class.name }
+    assert_equal ["AppFileTestRing", "Rack::Head"], parts
+  end
+
   def test_without_a_name_app_rb_comes_before_config_ru
     in_folder("app.rb" => "run ->(_) { :app }", "config.ru" => "run ->(_) { :ru }") do
       assert_equal :app, Elah::AppFile.load.call({})

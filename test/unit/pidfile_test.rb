@@ -201,6 +201,16 @@ class PidfileTest < Minitest::Test
     end
   end
 
+  # After a restart, its own was to be locked as well, and the server ended.
+  def test_its_own_is_written_although_another_process_has_locked_it
+    File.write(@path, Process.pid.to_s)
+    File.open(@path) do |file|
+      file.flock(File::LOCK_EX)
+      assert_equal "#{Process.pid}\n", hold
+    end
+    assert_empty Dir.children(@folder)
+  end
+
   def test_no_path_writes_nothing
     assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
     assert_empty Dir.children(@folder)

@@ -93,6 +93,13 @@ class TargetsTest < Minitest::Test
     assert_equal "invalid_target", refusal("https://example.com/#{'ü' * 700}")
   end
 
+  # One of 10 MB was encoded before its length was looked at, and held all requests of its worker for 15 s.
+  def test_a_long_text_is_refused_unread
+    methods = %i[valid_encoding? match match? gsub []]
+    text = Class.new(String) { methods.each { |name| define_method(name) { |*| raise name.to_s } } }
+    assert_equal "invalid_target", refusal(text.new("https://example.com/#{'ü' * 2039}"))
+  end
+
   def test_schemes_and_shapes
     {
       "scheme_refused" => ["javascript:alert(1)", "JavaScript://x/%0aalert(1)", "data:text/html,x",

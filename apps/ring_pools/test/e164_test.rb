@@ -22,6 +22,12 @@ class E164Test < Minitest::Test
     end
   end
 
+  # One of 10 MB held all requests of its worker for seconds.
+  def test_a_long_text_is_refused_unread
+    text = Class.new(String) { %i[gsub match? start_with?].each { |name| define_method(name) { |*| raise name.to_s } } }
+    assert_nil E164.parse(text.new("+1 888 390 6665#{' ' * 50}"))
+  end
+
   def test_forms
     assert_equal ["+18883906665", "8883906665", "888-390-6665"],
                  [E164.format(18_883_906_665), E164.national(18_883_906_665), E164.formatted(18_883_906_665)]

@@ -72,6 +72,9 @@ module Elah
       # @return [Route] the route of this request
       def route = _blueprint.route
 
+      # @return [String] the path of the namespaces around the endpoint, e.g. "/links"
+      def namespace = route.namespace
+
       # @return [Array<Route>] its route, as APM agents read it
       def routes = [route]
 

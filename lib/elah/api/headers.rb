@@ -25,7 +25,7 @@ module Elah
       # @return [String, Array<String>, nil]
       def [](name) = super(name.to_s.downcase)
 
-      # A nil value removes the header.
+      # A nil value removes the header. Cookies may come as the helpers of Rack join them: those that are there, and another one, by line breaks.
       #
       # @param name [String, Symbol]
       # @param value [Object, nil]
@@ -33,7 +33,9 @@ module Elah
       def []=(name, value)
         return delete(name) if value.nil?
 
-        super(name.to_s.downcase, value.is_a?(Array) ? value.map(&:to_s) : value.to_s)
+        name = name.to_s.downcase
+        value = value.is_a?(Array) ? value.map(&:to_s) : value.to_s
+        super(name, name == "set-cookie" && value.include?("\n") ? joined(value) : value)
       end
       alias store []=
 
@@ -51,6 +53,14 @@ module Elah
       alias update merge!
 
       def merge(*others) = dup.merge!(*others)
+
+      private
+
+      # With any other line break it stays as it is, and is refused when the response is sent: it may be the text of a client.
+      def joined(cookies)
+        *known, new = cookies.split("\n", -1)
+        (known - Array(self["set-cookie"])).empty? ? [*known, new] : cookies
+      end
     end
 
     # Headers that are checked once and sent many times. Equal headers share one object.

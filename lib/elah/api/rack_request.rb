@@ -69,8 +69,8 @@ module Elah
       # @return [Integer, nil]
       def content_length = @env["CONTENT_LENGTH"]&.to_i
 
-      # @return [String] the ID from a proxy or a middleware, else a new one
-      def id = @id ||= @env["action_dispatch.request_id"] || given_id || new_id
+      # @return [String] the ID from a middleware or a proxy, else that of the server's log lines, else a new one
+      def id = @id ||= @env["action_dispatch.request_id"] || given_id || served_id || new_id
 
       # @param name [String] lower-case
       # @return [String, nil]
@@ -91,7 +91,7 @@ module Elah
       # @return [Hash{String=>String}] by lower-case names
       def headers
         found = @env.each_with_object({}) do |(key, value), all|
-          all[key.delete_prefix("HTTP_").downcase.tr("_", "-")] = value if key.start_with?("HTTP_")
+          all[key.delete_prefix("HTTP_").downcase.tr("_", "-")] = value if key.start_with?("HTTP_") && key != "HTTP_VERSION" # the protocol, of Rack 2
         end
         %w[content-type content-length].each { |name| (value = header(name)) && found[name] = value }
         found
@@ -159,6 +159,9 @@ module Elah
         id = @env["HTTP_X_REQUEST_ID"]
         id if id && REQUEST_ID.match?(id.b)
       end
+
+      # Only Elah's own server has one. It is read here and is no key of the environment, because most apps never ask for it.
+      def served_id = Elah.current_loop&.current_task&.root&.request&.id
 
       def new_id
         require "securerandom"

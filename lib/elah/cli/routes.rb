@@ -25,29 +25,21 @@ module Elah
       end
 
       # @param app [#call]
-      # @param prefix [String] the path of the app
       # @return [Array<Array(String, Object)>] the routes, each with its prefix
-      def self.collect(app, prefix = "")
-        return app.routes.map { |route| [prefix, route] } if lists_routes?(app)
+      def self.collect(app)
+        found = []
+        AppParts.each(app) do |part, prefix|
+          next true unless lists_routes?(part)
 
-        within(app).flat_map { |part, inner| collect(inner, prefix + part) }
+          found.concat(part.routes.map { |route| [prefix, route] })
+          false
+        end
+        found
       end
 
       # A Rails or Sinatra app has `routes` of another kind.
       def self.lists_routes?(app)
         app.respond_to?(:routes) && app.routes.respond_to?(:to_ary) && app.routes.all? { |route| route.respond_to?(:request_method) }
-      end
-
-      # Inner apps with the prefix that each one strips; middleware keeps its app in `@app`.
-      def self.within(app)
-        case app.class.name
-        when "Rack::URLMap" then app.instance_variable_get(:@mapping).map { |host, location, _, inner| ["#{"//#{host}" if host}#{location}", inner] }
-        when "Rack::Cascade" then app.apps.map { |inner| ["", inner] }
-        when "Rack::Builder" then [["", app.to_app]]
-        else
-          inner = app.instance_variable_get(:@app)
-          inner.respond_to?(:call) ? [["", inner]] : []
-        end
       end
 
       def self.join(prefix, path) = path == "/" && !prefix.empty? ? prefix : prefix + path
@@ -71,7 +63,7 @@ module Elah
         widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
         rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
       end
-      private_class_method :collect, :lists_routes?, :within, :join, :path, :load, :print_table
+      private_class_method :collect, :lists_routes?, :join, :path, :load, :print_table
     end
   end
 end

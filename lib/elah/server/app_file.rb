@@ -43,15 +43,18 @@ module Elah
         raise AppFileError, File.directory?(path) ? in_folder(path) : "App file #{path} does not exist."
       end
 
-      # Does at once what an API of Elah or Grape would do in its first request. The `compile!` of other apps, such as Sinatra's, takes arguments.
+      # Does at once what an API of Elah or Grape would do in its first request, also within middleware. The `compile!` of other apps, such as
+      # Sinatra's, takes arguments.
       #
       # @param app [#call]
-      # @raise [Elah::API::DefinitionError] when the definition is contradictory
+      # @raise [Elah::API::DefinitionError] when a definition is contradictory
       def compile(app)
-        app.compile! if app.is_a?(Class) && app.respond_to?(:compile!) && app.method(:compile!).arity.zero?
+        AppParts.each(app) { |part| compiles?(part) ? part.compile! && false : true }
       end
 
       private
+
+      def compiles?(app) = Class === app && app.respond_to?(:compile!) && app.method(:compile!).arity.zero?
 
       def default
         DEFAULTS.find { |name| File.file?(name) } or

@@ -91,7 +91,10 @@ module Elah
     def supervises? = @state.key?("supervisor")
 
     # @return [Hash{Symbol=>Object}] options of the previous image; empty at a first start
-    def options = @state.fetch("options", {}).transform_keys(&:to_sym)
+    def options
+      values = @state.fetch("options", {}).transform_keys(&:to_sym)
+      values[:pidfile].is_a?(Array) ? values.merge(pidfile: values[:pidfile].pack("C*")) : values
+    end
 
     # Starts a trial run.
     #
@@ -140,7 +143,7 @@ module Elah
     #
     # @param state [Hash{String=>Object}]
     # @param descriptors [Array<Integer>] that stay open
-    # @raise [SystemCallError] when the command cannot be executed; the process continues unchanged
+    # @raise [StandardError] when the command cannot be executed; the process continues unchanged
     def go(state, descriptors)
       @is_due = false
       @is_going = true
@@ -167,8 +170,10 @@ module Elah
     # @return [Hash{String=>String}] all variables of the next image, or of a trial run
     def variables(state) = VARIABLES.merge(HeldSignals::RESTART => state)
 
+    # A path that is not UTF-8 is a list of its bytes, because JSON has no form for it.
     def options_for_next
       values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
+      values[:pidfile] &&= Text.utf8?(values[:pidfile]) ? values[:pidfile] : values[:pidfile].bytes
       values.merge(bind: values[:bind].map(&:to_s))
     end
 

@@ -4,6 +4,7 @@ require_relative "run_dir"
 require_relative "systemd"
 require_relative "worker"
 require_relative "supervisor/changes"
+require_relative "supervisor/forks"
 require_relative "supervisor/worker_set"
 require_relative "supervisor/restarting"
 require_relative "supervisor/signals"
@@ -44,6 +45,7 @@ module Elah
       inherited = @restart.state["supervisor"]
       set_up(inherited)
       @signals.trap_all
+      Forks.leave_by { leave }
       # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
       ShutdownWatchdog.start(@config.drain_seconds, 2 * Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
       inherited ? adopt(inherited) : start_first_time
@@ -55,6 +57,7 @@ module Elah
       @workers&.children&.each { |child| child.kill(:KILL) }
       raise
     ensure
+      Forks.leave_by
       @run_dir&.remove unless @restart.going?
       ShutdownWatchdog.stop
     end
@@ -75,6 +78,13 @@ module Elah
       @signals.leave_to_supervisor
       @restart.leave_rack_pid_file
       @worker.run(@sockets, supervisor_link)
+    end
+
+    # In a fork of a hook, which may outlive the server: it handles signals as any other process, and nobody connects to it.
+    def leave
+      @signals.leave
+      @sockets.leave_in_fork
+      @workers.children.each { |child| child.control.close }
     end
 
     def start_first_time

@@ -34,7 +34,7 @@ module Elah
 
     # @param app [#call]
     # @return [Boolean] whether it is an {API}. The names of its methods are no sign: an app may have its own `handle`, and a delegator has them all.
-    def self.native?(app) = app.is_a?(Class) && !Elah.autoload?(:API) && app < API
+    def self.native?(app) = Class === app && !Elah.autoload?(:API) && app < API
 
     # @param app [#call] an Elah::API, or any Rack app
     # @param config [Elah::Config]

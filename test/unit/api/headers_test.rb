@@ -37,4 +37,27 @@ class APIHeadersTest < APICase
     smuggler = api { get(:x) { header "X-Name", "a\r\nX-Evil: 1"; "x" } }
     assert_raises(Elah::InvalidHeader) { get(smuggler, "/x") }
   end
+
+  # The second one was a 500.
+  def test_the_helpers_of_rack_set_and_delete_several_cookies
+    require "rack"
+    baker = api do
+      get(:x) do
+        %w[a b c].each { |name| Rack::Utils.set_cookie_header!(header, name, "1") }
+        Rack::Utils.delete_cookie_header!(header, "b")
+        cookies["d"] = "1"
+        "x"
+      end
+    end
+    sent = get(baker, "/x").headers["set-cookie"]
+    lines = (sent.is_a?(Array) ? sent : sent.split("\n")).grep_v(/\Ab=1/)
+    assert_equal %w[a=1 c=1 b= d=1], lines.map { |line| line[/\A[^;]+/] }
+  end
+
+  def test_a_cookie_cannot_be_smuggled_in_by_a_value
+    ["a=1\nevil=1", "a=1\n", "\na=1", "known=1\na=1\nevil=1", "known=1\r\na=1", "known=1\na=1\r"].each do |value|
+      smuggler = api { get(:x) { header("Set-Cookie", "known=1") && header("Set-Cookie", value) && "x" } }
+      assert_raises(Elah::InvalidHeader, value.inspect) { get(smuggler, "/x") }
+    end
+  end
 end

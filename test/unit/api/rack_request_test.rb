@@ -10,7 +10,8 @@ class APIRackRequestTest < APICase
     request = Elah::Framework::RackRequest.new(
       "REQUEST_METHOD" => "PUT", "PATH_INFO" => "/a", "QUERY_STRING" => "b=1", "CONTENT_TYPE" => "text/plain",
       "CONTENT_LENGTH" => "3", "HTTP_X_API_KEY" => "k", "HTTP_HOST" => "example.org", "REMOTE_ADDR" => "127.0.0.1",
-      "rack.url_scheme" => "https", "rack.input" => StringIO.new("abc"), "SERVER_PROTOCOL" => "HTTP/1.1"
+      "rack.url_scheme" => "https", "rack.input" => StringIO.new("abc"), "SERVER_PROTOCOL" => "HTTP/1.1",
+      "HTTP_VERSION" => "HTTP/1.1" # of Rack 2, and no header
     )
     assert_equal ["PUT", "/a", "b=1", "text/plain", 3, "k", "example.org", "127.0.0.1", "https", "HTTP/1.1"],
                  [request.request_method, request.path, request.query_string, request.content_type,

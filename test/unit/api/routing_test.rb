@@ -29,6 +29,15 @@ class APIRoutingTest < APICase
     end
   end
 
+  # It was a NameError.
+  def test_a_handler_knows_its_namespace
+    nested = api do
+      get(:top) { namespace }
+      namespace(:a) { namespace(":b") { get(:x) { namespace } } }
+    end
+    assert_equal %w[/ /a/:b], %w[/top /a/1/x].map { |path| get(nested, path).body }
+  end
+
   # Grape's usual form. The API did not boot: "names no parameter of the pattern".
   def test_a_namespace_has_requirements_for_some_of_its_paths
     app = api do

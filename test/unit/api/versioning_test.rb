@@ -103,6 +103,27 @@ class APIVersioningTest < APICase
                  [caught, mounted].map { |root| get(root, "/y").then { |answer| [answer.status, answer.body] } }
   end
 
+  # As in Grape. The search ended at the mounted app: the endpoint of v1, which is less specific, was a 404.
+  def test_a_version_is_found_behind_a_mounted_app_that_another_version_has_before_it
+    rack = ->(_env) { [200, {}, ["rack"]] }
+    first = api do
+      version("v1", using: :accept_version_header)
+      get(":id") { "v1 id" }
+      get(":kind/:id") { "v1 kind" }
+    end
+    second = api do
+      version("v2", using: :accept_version_header)
+      get("links") { "v2 links" }
+      get("links/:id") { "v2 link" }
+    end
+    both = api { [first, second, { rack => "/links" }].each { |one| mount one } }
+    answers = %w[/links /links/7].product(%w[v1 v2 v3]).map do |path, version|
+      get(both, path, headers: { "Accept-Version" => version }).then { |answer| [answer.status, answer.body] }
+    end
+    refused = [406, "The requested version is not supported."]
+    assert_equal [[200, "v1 id"], [200, "v2 links"], refused, [200, "v1 kind"], [200, "v2 link"], refused], answers
+  end
+
   def test_a_request_for_another_version_reaches_a_less_specific_endpoint_without_one
     open = api do
       version("v1", using: :accept_version_header) { get(:x) { "v1" } }

@@ -56,7 +56,7 @@ module Elah
 
       def go
         @restart.go(state, [*@sockets.descriptors, *@workers.children.map { |child| child.control.io.fileno }])
-      rescue SystemCallError => e
+      rescue StandardError => e
         @log.exception(e, "The restart failed: the workers continue with the old code")
         @systemd.ready
       ensure

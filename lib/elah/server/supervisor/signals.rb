@@ -39,6 +39,12 @@ module Elah
         %w[TERM CHLD].each { |name| trap(name, "DEFAULT") }
         [@io, @wake].each(&:close)
       end
+
+      # Resets the signals in another fork.
+      def leave
+        ["QUIT", *NAMES].each { |name| trap(name, "DEFAULT") }
+        [@io, @wake].each(&:close)
+      end
     end
   end
 end

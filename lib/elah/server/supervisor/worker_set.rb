@@ -53,7 +53,7 @@ module Elah
         raise Error, "The scoreboard has no free row for worker #{slot.number}: wait until replaced workers have exited." unless row
 
         ours, theirs = Control.pair
-        pid = fork { become_worker(slot.number, row, generation, ours, theirs) }
+        pid = Forks.worker { fork { become_worker(slot.number, row, generation, ours, theirs) } }
         @table.scoreboard.set_row(row, :pid, pid)
         child = Child.new(pid: pid, slot: slot.number, row: row, generation: generation, control: ours, now: Concurrency.now)
         @children << child
