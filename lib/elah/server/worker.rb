@@ -190,8 +190,10 @@ module Elah
       EventLoop::Fatal.trapped([])
     end
 
-    # The second INT does not wait for requests. A pending restart is abandoned.
+    # The second INT does not wait for requests. A pending restart is abandoned, unless the loop has ended: then the next image stops.
     def stop(signal)
+      return HeldSignals.stop ||= signal if @ends && Restart.current.due?
+
       abandon if @stopping && signal == "INT"
       @stopping = true
       abandon_restart if Restart.current.due?

@@ -23,6 +23,9 @@ module EntitiesOnCluster
       test_calls_that_build_on_what_was_not_stored_fail_with_it
       test_a_refusal_that_builds_on_what_was_not_stored_fails_with_it
     ], # a file of bounded size
+    "EntityGatherTest" => %w[
+      test_an_end_for_which_a_method_raises_another_error_ends_many_calls
+    ], # the calls of a `call_many` run in fibers of their own, which end with it
     "EntityMemoryTest" => %w[
       test_a_graceful_end_stores_everything test_what_could_not_be_stored_is_reported
       test_what_lingers_waits_for_others_for_who_reads_it_and_for_the_end

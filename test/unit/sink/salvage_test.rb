@@ -30,7 +30,7 @@ class SinkSalvageTest < SinkCase
 
   # Inverts the byte so far behind the beginning of the record of event `number`.
   def damage(number, at: 10)
-    path = files("log").fetch(0)
+    path = files("segment").fetch(0)
     bytes = File.binread(path)
     # A word, then time, id, kind, length of the stream's name, and one byte, padded to 8.
     place = HEADER_BYTES + (number * 40) + at
@@ -224,7 +224,7 @@ class SinkSalvageTest < SinkCase
 
   def test_a_file_of_a_newer_format_is_refused_and_left_alone
     accept_ten
-    path = files("log").fetch(0)
+    path = files("segment").fetch(0)
     header = File.binread(path, HEADER_BYTES)
     header.setbyte(7, "3".ord)
     header[28, 4] = [Zlib.crc32(header[0, 28])].pack("V")

@@ -16,8 +16,11 @@ module Elah
 
       # Handles the signals from now on.
       def trap_all
+        supervisor = Process.pid
         NAMES.each do |name|
           trap(name) do
+            next end_fork if name == "TERM" && Process.pid != supervisor
+
             @noted << name
             @wake.write_nonblock(".", exception: false)
           end
@@ -44,6 +47,14 @@ module Elah
       def leave
         ["QUIT", *NAMES].each { |name| trap(name, "DEFAULT") }
         [@io, @wake].each(&:close)
+      end
+
+      private
+
+      # A worker that has just been forked has no handler of its own yet.
+      def end_fork
+        trap("TERM", "DEFAULT")
+        Process.kill(:TERM, Process.pid)
       end
     end
   end

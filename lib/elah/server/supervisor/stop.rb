@@ -22,19 +22,15 @@ module Elah
         @sockets.close
       end
 
+      # Nobody waits for a worker that boots. One whose "ready" has not been read yet only begins to drain at the signal, and needs the word as well.
       def stop_child(child)
         child.control.say("stop")
-        end_boot(child)
+        child.kill(:TERM) unless child.ready?
       end
-
-      # Nobody waits for a worker that boots. One that has just been forked has no handler of its own yet, and one whose "ready" has not been read
-      # yet only begins to drain: both get another signal, or the word as well.
-      def end_boot(child) = child.ready? || child.kill(:TERM)
 
       def continue_stopping
         @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
         give_up if Concurrency.now > @stop_by
-        @workers.children.each { |child| end_boot(child) }
         @workers.children.each { |child| child.control.say("end") } if @workers.children.all?(&:drained?)
         @ended = @workers.children.empty?
       end

@@ -19,6 +19,12 @@ module Elah
         BOUNDS = { connections_max: 1, waiters_max: 0, statements_max: 64, pool_seconds: 5.0, connect_seconds: 5.0, query_seconds: 30.0,
                    idle_seconds: 300.0 }.freeze
 
+        @numbers = Mutex.new
+        @last_number = 0
+
+        # @return [Integer] another one at each call: a process may take part in several clusters
+        def self.next_number = @numbers.synchronize { @last_number += 1 }
+
         # @return [Elah::Clients::Cluster]
         attr_reader :native
 
@@ -35,8 +41,7 @@ module Elah
         def initialize(cluster, url, shards, config)
           @cluster = cluster
           @process_id = Process.pid
-          # A process may take part in several clusters.
-          socket = File.join(Membership.folder(config), "#{@process_id}-#{cluster[0, 8]}.sock")
+          socket = File.join(Membership.folder(config), "#{@process_id}-#{Membership.next_number}.sock")
           own = own(config, shards, socket)
           @node = own[:node]
           @native = Clients::Cluster.open(url, BOUNDS, own)
