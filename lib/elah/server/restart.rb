@@ -81,11 +81,14 @@ module Elah
     #   whether its exit frees them, `scoreboard`, the path of that which the next image would use, and `data`, see {DataFolder}
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
 
-    # Refuses the configuration of a trial run in which the server would lose its data.
+    # Refuses the configuration of a trial run in which the server would lose its data. An earlier version of Elah does not tell where they are.
     #
     # @param config [Elah::Config]
     # @raise [Elah::OptionError]
-    def check_data_folder(config) = trial? && DataFolder.check(config, trial.fetch(:data))
+    def check_data_folder(config)
+      state = trial[:data] if trial?
+      DataFolder.check(config, state) if state
+    end
 
     # @return [Boolean] whether the previous image left workers
     def supervises? = @state.key?("supervisor")
