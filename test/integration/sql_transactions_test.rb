@@ -380,7 +380,7 @@ module SQLTransactions
           sql.transaction do |tx|
             tx.execute("INSERT INTO things (name) VALUES (?)", "lost")
             Elah.async { tx.value(sleep_sql(patience_seconds)) }
-            sleep
+            Thread::Queue.new.pop
           end
         end
       end

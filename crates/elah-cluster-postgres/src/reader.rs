@@ -14,6 +14,7 @@ use elah_store::{Entry, Range};
 use futures_util::lock::Mutex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Statement};
 
@@ -98,6 +99,9 @@ impl Reader {
         let patience = self.settings.bounds.connect;
         let adjust = |config: &mut Config| {
             config.tcp_user_timeout(patience).keepalives_idle(patience);
+            if self.announced.is_some() {
+                config.target_session_attrs(TargetSessionAttrs::ReadWrite); // the connection for the board also declares others dead
+            }
         };
         let announced = self.announced.clone();
         let told = move || announced.iter().for_each(|announced| announced.notify_one());

@@ -38,7 +38,9 @@ module Elah
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
       BACK_OFF_SECONDS_MAX = 0.1
-      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
+      # In a URL.
+      SEVERAL_HOSTS = %r{\A\w+://(?:[^/?#]*@)?[^/?#@]*,}.freeze
+      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX, :SEVERAL_HOSTS
 
       # Opens the store in a database. Creates its tables if they are missing.
       #
@@ -58,15 +60,16 @@ module Elah
         new(url.to_s, sweep_seconds, shards, bounds).tap { |cluster| Store.clusters << cluster }
       end
 
-      # A session at a standby reads what was true before. One name may lead there too, while another server takes over.
+      # A session at a standby reads what was true before. One name may lead there too, while another server takes over. Of several servers, one that
+      # is no standby but accepts no writes may have been replaced.
       #
       # @param url [String]
-      # @return [String] one whose sessions accept writes
+      # @return [String] one whose sessions are at the primary
       # @api private
       def self.primary(url)
         return url if !url.start_with?("postgres") || url.include?("target_session_attrs=")
 
-        "#{url}#{url.include?('?') ? '&' : '?'}target_session_attrs=read-write"
+        "#{url}#{url.include?('?') ? '&' : '?'}target_session_attrs=#{url.match?(SEVERAL_HOSTS) ? 'read-write' : 'primary'}"
       end
 
       # @param url [String]

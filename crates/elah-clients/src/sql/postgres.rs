@@ -12,13 +12,13 @@ use futures_util::{StreamExt, TryStreamExt};
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
-use tokio_postgres::{AsyncMessage, Client, Config, RowStream};
+use tokio_postgres::{AsyncMessage, Client, Config, RowStream, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{Error, Kind, Refusal};
 use super::outlet::{BATCH_ROWS, Outlet};
 use super::rows::{Rows, Set};
-use super::settings::{Password, Settings, TlsMode};
+use super::settings::{Password, Settings, Target, TlsMode};
 use super::statement::Statement;
 use super::tls;
 use statements::Statements;
@@ -29,7 +29,7 @@ use statements::Statements;
 pub async fn connect(
     settings: &Settings,
     adjust: impl FnOnce(&mut Config),
-    notified: impl Fn() + Send + 'static,
+    notified: impl Fn() + Clone + Send + 'static,
 ) -> Result<(Client, MakeRustlsConnect), Error> {
     let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
     let mut config = Config::new();
@@ -42,7 +42,7 @@ pub async fn connect(
     if let Some(Password(password)) = &settings.password {
         config.password(password);
     }
-    if settings.is_read_write {
+    if settings.target == Target::ReadWrite {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
     adjust(&mut config);
@@ -59,6 +59,7 @@ pub async fn connect(
         config.port(host.port);
         let cause = match timeout(part, config.connect(tls.clone())).await {
             Ok(Ok((client, mut connection))) => {
+                let notified = notified.clone();
                 tokio::spawn(async move {
                     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
                         if matches!(message, AsyncMessage::Notification(_)) {
@@ -66,7 +67,11 @@ pub async fn connect(
                         }
                     }
                 });
-                return Ok((client, tls));
+                match timeout(part, refuse_standby(&client, settings)).await {
+                    Ok(Ok(())) => return Ok((client, tls)),
+                    Ok(Err(cause)) => cause,
+                    Err(_) => format!("no reply within {} s", part.as_secs_f64()),
+                }
             }
             Ok(Err(cause)) => match connect_error(&settings.server, &cause) {
                 Error::Unreachable { cause, .. } => cause,
@@ -77,6 +82,16 @@ pub async fn connect(
         causes.push(if settings.hosts.len() > 1 { format!("{}:{}: {cause}", host.name, host.port) } else { cause });
     }
     Err(Error::Unreachable { server: Arc::clone(&settings.server), cause: causes.join("; ") })
+}
+
+/// Fails if the server is a standby and another one is wanted.
+async fn refuse_standby(client: &Client, settings: &Settings) -> Result<(), String> {
+    if settings.target != Target::Primary {
+        return Ok(());
+    }
+    let reply = client.simple_query("SELECT pg_is_in_recovery()").await.map_err(|cause| chain(&cause))?;
+    let is_standby = reply.iter().any(|part| matches!(part, SimpleQueryMessage::Row(row) if row.get(0) == Some("t")));
+    if is_standby { Err("the server is a standby".to_owned()) } else { Ok(()) }
 }
 
 /// What the server may say of a statement that it prepared before a change of the schema: its rows have other columns, an

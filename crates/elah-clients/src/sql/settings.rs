@@ -75,13 +75,22 @@ pub struct Bounds {
     pub statements_max: usize,
 }
 
+/// The servers of PostgreSQL to which sessions are opened; others are passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Any,
+    /// Those whose sessions accept writes.
+    ReadWrite,
+    /// Those that are no standby, also where the database is read-only.
+    Primary,
+}
+
 #[derive(Debug)]
 pub struct Settings {
     pub engine: Engine,
     /// At least one. PostgreSQL may have several, which are tried in turn.
     pub hosts: Vec<Host>,
-    /// Whether a server that accepts no writes is passed over.
-    pub is_read_write: bool,
+    pub target: Target,
     /// The Unix socket that replaces host and port: its folder for PostgreSQL, else its path.
     pub socket: Option<PathBuf>,
     pub user: String,
@@ -146,7 +155,7 @@ impl Settings {
         let mut tls_mode = TlsMode::Prefer;
         let mut ca_file = None;
         let mut socket = None;
-        let mut is_read_write = false;
+        let mut target = Target::Any;
         for (name, value) in url.query_pairs() {
             match &*name {
                 "sslmode" | "ssl-mode" => {
@@ -157,9 +166,10 @@ impl Settings {
                 }
                 "sslrootcert" | "ssl-ca" => ca_file = Some(PathBuf::from(&*value)),
                 "target_session_attrs" if engine == Engine::Postgres => {
-                    is_read_write = match &*value {
-                        "any" => false,
-                        "read-write" | "primary" => true,
+                    target = match &*value {
+                        "any" => Target::Any,
+                        "read-write" => Target::ReadWrite,
+                        "primary" => Target::Primary,
                         _ => return Err(wrong(format!("target_session_attrs is any, read-write or primary, not {value}"))),
                     };
                 }
@@ -197,7 +207,7 @@ impl Settings {
         let server = server.into();
         let tls_mode = if socket.is_some() { TlsMode::Disable } else { tls_mode };
         let password = url.password().map(decoded).transpose()?.map(Password);
-        Ok(Settings { engine, hosts, is_read_write, socket, user, database, tls_mode, ca_file, bounds, server, password })
+        Ok(Settings { engine, hosts, target, socket, user, database, tls_mode, ca_file, bounds, server, password })
     }
 }
 
@@ -243,9 +253,9 @@ mod tests {
     fn several_hosts_have_a_port_each() {
         let settings = parse("postgres://me:p,w@db1:6432,db2,[::1]:7432/shop?target_session_attrs=read-write").unwrap();
         assert_eq!(settings.hosts, hosts(&[("db1", 6432), ("db2", 5432), ("::1", 7432)]));
-        assert_eq!((&*settings.server, settings.is_read_write), ("db1:6432,db2:5432,::1:7432/shop", true));
+        assert_eq!((&*settings.server, settings.target), ("db1:6432,db2:5432,::1:7432/shop", Target::ReadWrite));
         assert_eq!(settings.password, Some(Password("p,w".to_owned())));
-        assert!(!parse("postgres://me@db1,db2").unwrap().is_read_write);
+        assert_eq!(parse("postgres://me@db1,db2").unwrap().target, Target::Any);
     }
 
     #[test]

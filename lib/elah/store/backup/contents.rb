@@ -13,7 +13,7 @@ module Elah
         # path:: below the data folder · bytes:: its length · reader:: a Proc that returns the bytes at an offset, with a length
         File = Struct.new(:path, :bytes, :reader)
 
-        SEGMENT = /\.(?:log|damaged)\z/
+        SEGMENT = /\.(?:segment|damaged)\z/
         # Files that a store or a sink can create again, or that a killed process has left.
         TRANSIENT = %r{(?:\A|/)(?:lock\.mdb(?:\.\d+)?|data\.mdb\.compact|counters-[^/]+\.journal(?:-draft)?|probe\.\d+|
                        (?:entities|timers)-[^/]*\.lock|new\.\d+/[^/]+|#{CHECKED_RESTORE}/backup\.json|journal-\d+/[^/]+)\z}x
@@ -157,7 +157,7 @@ module Elah
 
         # Its owner may append to it.
         def pinned(segment, io)
-          whole = segment.end_with?(".log") ? SinkJournal.whole_bytes("/dev/fd/#{io.fileno}") : io.size
+          whole = segment.end_with?(".segment") ? SinkJournal.whole_bytes("/dev/fd/#{io.fileno}") : io.size
           reader = lambda do |offset, length|
             kept = offset < whole ? io.pread([length, whole - offset].min, offset) : "".b
             kept << ("\0" * (length - kept.bytesize))
