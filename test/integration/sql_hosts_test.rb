@@ -40,6 +40,26 @@ class SQLHostsTest < Minitest::Test
     end
   end
 
+  # After a failover behind one name, sessions of a cluster stayed at the standby and read what was true before.
+  def test_a_standby_is_passed_over_if_the_primary_is_wanted
+    Servers::PostgreSQL.start(settings: { "default_transaction_read_only" => "on" }) do |primary|
+      standby = Servers::Standby.start(primary, synchronous: false)
+      where = "SELECT pg_is_in_recovery()"
+      with_client(standby.address) { |sql| assert_equal true, sql.value(where) }
+      with_client(standby.address, primary.address, parameters: "?target_session_attrs=primary") do |sql|
+        assert_equal false, sql.value(where)
+      end
+      [Elah::Store::Cluster.primary(standby.url), "#{standby.url}?target_session_attrs=primary"].each do |url|
+        sql = Elah::SQL.new(url)
+        assert_match(/: the server is a standby/, assert_raises(Elah::Unavailable) { sql.value(where) }.message)
+      ensure
+        sql&.close
+      end
+    ensure
+      standby&.remove
+    end
+  end
+
   def test_a_wrong_password_is_said_at_once
     url = server.url.sub("secret", "wrong").sub(server.address, "#{server.address},#{NOBODY}")
     sql = Elah::SQL.new(url)
