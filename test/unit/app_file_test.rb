@@ -48,11 +48,23 @@ class AppFileTest < Minitest::Test
   def test_a_wrong_definition_within_what_stands_around_an_api_is_found
     wrong = 'Class.new(Elah::API) { get("x/:id", requirements: { id: /\X/ }) { 1 } }'
     ["use Rack::Head\nrun #{wrong}", "map('/') { run #{wrong} }", "run Rack::Cascade.new([->(_) {}, #{wrong}])",
-     "run Rack::URLMap.new('/a' => BasicObject.new, '/b' => Rack::Builder.new { run #{wrong} })"].each do |source|
+     "run Rack::URLMap.new('/a' => BasicObject.new, '/b' => #{wrong})"].each do |source|
       app = load(source, "config.ru")
       error = assert_raises(Elah::API::DefinitionError) { Elah::AppFile.compile(app) }
       assert_match(/requirement of "id"/, error.message)
     end
+  end
+
+  # The look made their middleware, or raised what they raise.
+  def test_apps_that_cannot_be_looked_into_are_left_alone
+    require "rack"
+    builder = Rack::Builder.new { use(nil) && run(->(_) {}) }
+    named = Class.new do
+      def self.name(_one) = nil
+      def respond_to_missing?(*) = raise
+    end.new
+    [builder, named, Rack::Head.new(named), Rack::Head.new(builder)].each { |app| Elah::AppFile.compile(app) }
+    assert_raises(NoMethodError) { builder.to_app }
   end
 
   def test_apps_that_are_within_each_other_are_looked_at_once

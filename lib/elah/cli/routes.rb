@@ -28,7 +28,7 @@ module Elah
       # @return [Array<Array(String, Object)>] the routes, each with its prefix
       def self.collect(app)
         found = []
-        AppParts.each(app) do |part, prefix|
+        AppParts.each(app, builds: true) do |part, prefix|
           next true unless lists_routes?(part)
 
           found.concat(part.routes.map { |route| [prefix, route] })

@@ -67,6 +67,7 @@ module Elah
       private
 
       def run_one(task, index, call)
+        ended_before = task.ended_by
         key, name, = call
         unless name.equal?(@name)
           @method_name = @collection.method_named(name)
@@ -78,13 +79,13 @@ module Elah
         note(index, activation)
         @replies[index] = reply
       rescue StandardError, ScriptError, SystemStackError, SystemExit => e # a time limit is none of these
-        note_failure(index, e)
+        note_failure(index, e, ended_before)
         note(index, activation) if e.is_a?(Refusal)
       end
 
       # The cancellation of the task is not the outcome of one call, nor is what ends a fork that the entity's method has made.
-      def note_failure(index, error)
-        raise error if @collection.cancels?(error) || !Elah.current_loop.equal?(@loop) || (@loop.nil? && error.is_a?(SystemExit))
+      def note_failure(index, error, ended_before)
+        raise error if @collection.cancels?(error, ended_before) || !Elah.current_loop.equal?(@loop) || (@loop.nil? && error.is_a?(SystemExit))
 
         @is_failed = true
         @replies[index] = error

@@ -43,13 +43,16 @@ module Elah
         raise AppFileError, File.directory?(path) ? in_folder(path) : "App file #{path} does not exist."
       end
 
-      # Does at once what an API of Elah or Grape would do in its first request, also within middleware. The `compile!` of other apps, such as
+      # Does at once what an API of Elah, also within middleware, or one of Grape would do in its first request. The `compile!` of other apps, such as
       # Sinatra's, takes arguments.
       #
       # @param app [#call]
       # @raise [Elah::API::DefinitionError] when a definition is contradictory
       def compile(app)
-        AppParts.each(app) { |part| compiles?(part) ? part.compile! && false : true }
+        return app.compile! if compiles?(app)
+        return if Elah.autoload?(:API)
+
+        AppParts.each(app) { |part| Class === part && part < API ? part.compile! && false : true }
       end
 
       private

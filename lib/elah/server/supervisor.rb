@@ -85,6 +85,7 @@ module Elah
       @signals.leave
       @sockets.leave_in_fork
       @workers.children.each { |child| child.control.close }
+      @run_dir = @workers = nil
     end
 
     def start_first_time

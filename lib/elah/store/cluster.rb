@@ -38,7 +38,6 @@ module Elah
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
       BACK_OFF_SECONDS_MAX = 0.1
-      # In a URL.
       SEVERAL_HOSTS = %r{\A\w+://(?:[^/?#]*@)?[^/?#@]*,}.freeze
       private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX, :SEVERAL_HOSTS
 
@@ -60,8 +59,7 @@ module Elah
         new(url.to_s, sweep_seconds, shards, bounds).tap { |cluster| Store.clusters << cluster }
       end
 
-      # A session at a standby reads what was true before. One name may lead there too, while another server takes over. Of several servers, one that
-      # is no standby but accepts no writes may have been replaced.
+      # A standby, to which one name may lead too, returns what was true before. Of several servers, one without writes may have been replaced.
       #
       # @param url [String]
       # @return [String] one whose sessions are at the primary

@@ -225,6 +225,27 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # Ruby gives the end as the cause of what is raised in an `ensure` block: the first failure ended all calls.
+  def test_a_call_that_fails_after_the_end_of_its_fiber_fails_alone
+    Elah.run do
+      results = nil
+      undo = lambda do
+        calls = [["1", :deposit, 1], ["2", :deposit, "no number"], ["3", :deposit, 1]]
+        results = @accounts.call_many(calls).map { |result| result.is_a?(Exception) ? :failed : :returned }
+      end
+      ended = lambda do
+        Thread::Queue.new.pop
+      ensure
+        undo.call
+      end
+      Elah.async(&ended).cancel.wait
+      assert_equal %i[returned failed returned], results
+      results = nil
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { ended.call } }
+      assert_equal %i[returned failed returned], results
+    end
+  end
+
   # It was taken for the end of the caller: the results of the other calls were lost, of which some were stored.
   def test_a_stream_that_another_fiber_closes_fails_its_call_alone
     streams = []

@@ -53,8 +53,12 @@ module Elah
 
         # @api private
         # @return [Boolean] whether an exception ends the calling fiber; otherwise it is the outcome of one of its calls, also a Cancelled, as of a
-        #   fiber that the method has cancelled
-        def cancels?(error) = error.is_a?(ClientGone) || caused?(error, Elah.current_task&.ended_by) || Elah.deadline&.zero?
+        #   fiber that the method has cancelled. A method may have raised another exception in its place
+        # @param ended_before [Exception, nil] {Task#ended_by} before the call
+        def cancels?(error, ended_before)
+          ended_by = Elah.current_task&.ended_by
+          error.is_a?(ClientGone) || (!ended_by.nil? && !ended_by.equal?(ended_before)) || Elah.deadline&.zero?
+        end
 
         # Claims the shards that this worker owns, unless it has.
         #
@@ -70,12 +74,6 @@ module Elah
         end
 
         private
-
-        # Whether the error is this one, or a method has raised it in its place.
-        def caused?(error, ended_by)
-          error = error.cause until error.nil? || error.equal?(ended_by)
-          !error.nil?
-        end
 
         # The entity, if this worker has it or may own it.
         def resident(key)
@@ -163,11 +161,12 @@ module Elah
         end
 
         def call_again((key, name, *arguments), give_up_at)
+          ended_before = Elah.current_task&.ended_by
           return call(key, name, arguments) unless give_up_at
 
           Elah.timeout([give_up_at - Concurrency.now, 0.001].max) { call(key, name, arguments) }
         rescue StandardError => e
-          cancels?(e) ? raise : e
+          cancels?(e, ended_before) ? raise : e
         end
 
         # Calls an entity at its owner, and retries while its shard changes its owner. A retry is safe, because nothing of the call was stored.
