@@ -35,7 +35,7 @@ module Elah
 
         name = name.to_s.downcase
         value = value.is_a?(Array) ? value.map(&:to_s) : value.to_s
-        super(name, name == "set-cookie" && value.include?("\n") ? joined(value) : value)
+        super(name, name == "set-cookie" && value.is_a?(String) && value.include?("\n") ? joined(value) : value)
       end
       alias store []=
 
