@@ -34,6 +34,7 @@ module Elah
       warn_of_small_stacks
       Adapters.install if @config.adapters?
       @restart = Restart.current
+      @restart.note_data_folder(@config)
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
       load_code
       AppFile.compile(@app) if @app # there is none when its code failed to load in a restart

@@ -81,6 +81,11 @@ module Elah
     #   whether its exit frees them, `scoreboard`, the path of that which the next image would use, and `data`, see {DataFolder}
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
 
+    # Remembers where the server keeps its data, before a deployment changes where its option leads.
+    #
+    # @param config [Elah::Config]
+    def note_data_folder(config) = @data_folder = DataFolder.state(config)
+
     # Refuses the configuration of a trial run in which the server would lose its data. An earlier version of Elah does not tell where they are.
     #
     # @param config [Elah::Config]
@@ -109,7 +114,7 @@ module Elah
     # @yieldreturn [Boolean] whether it succeeded
     # @return [Boolean, nil]
     def possible?(sockets, log, frees_ports:, scoreboard: nil)
-      about = { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard, data: DataFolder.state(Elah.config) }
+      about = { held: sockets.state.map(&:first), frees_ports: frees_ports, scoreboard: scoreboard, data: @data_folder }
       state = JSON.generate({ TRIAL => about })
       with_own_pid_file do |arguments|
         pid = spawn_trial(state, arguments, log)

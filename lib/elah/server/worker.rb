@@ -22,7 +22,6 @@ module Elah
     SIGNALS = [*HeldSignals::STOPS, *HeldSignals::OTHERS].freeze
 
     FAILED = "The request failed. The log has the reason under the request ID."
-
     EXITS = "The worker exits."
 
     # Number of fibers whose lines a message names.
@@ -133,6 +132,7 @@ module Elah
 
     # In a fiber, after the last response. The time for the drain ends it too.
     def finish
+      @finishes = true
       left = @loop.end_fibers(EXITS)
       @log.warn("The worker exits without #{described(left)}, which rescued Elah::Cancelled twice and went on") if left.any?
       @supervisor_link.finish(self)
@@ -190,9 +190,9 @@ module Elah
       EventLoop::Fatal.trapped([])
     end
 
-    # The second INT does not wait for requests. A pending restart is abandoned, unless the loop has ended: then the next image stops.
+    # The second INT does not wait for requests. A pending restart is abandoned, unless the loop ends already: then the next image stops.
     def stop(signal)
-      return HeldSignals.stop ||= signal if @ends && Restart.current.due?
+      return HeldSignals.stop ||= signal if @finishes && Restart.current.due?
 
       abandon if @stopping && signal == "INT"
       @stopping = true
