@@ -300,96 +300,52 @@ class RestartTest < Minitest::Test
 
   # They were reset.
   def test_term_before_a_restart_serves_the_connections_that_wait_for_it
-    server = ElahServer.start(format(APP_OF, "old"))
-    running = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
-    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
-    server.signal(:USR2)
-    wait_until("it drains") { status(server).workers.first[:state] == :draining }
-    waiting = Array.new(200) { server.connect.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
-    server.signal(:TERM)
-    assert_equal [["old"] * 200, "slept"], [waiting.map { |client| client.read_answer.body }, running.read_answer.body]
-    assert_predicate server.wait_until_ended, :success?
-  ensure
-    [running, *waiting].compact.each(&:close)
-    server&.kill
+    draining_for_a_restart do |server, running|
+      waiting = Array.new(200) { server.connect.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+      server.signal(:TERM)
+      assert_equal ["old"] * 200, waiting.map { |client| client.read_answer.body }
+      assert_equal "slept", running.read_answer.body
+      assert_predicate server.wait_until_ended, :success?
+    ensure
+      waiting&.each(&:close)
+    end
   end
 
   # TERM was ignored while one process drained for a restart.
   def test_term_ends_one_process_that_is_about_to_restart
-    server = ElahServer.start(format(APP_OF, "old"))
-    client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
-    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
-    server.signal(:USR2)
-    wait_until("it drains") { status(server).workers.first[:state] == :draining }
-    server.signal(:TERM)
-    assert_equal "slept", client.read_answer.body
-    assert_predicate server.wait_until_ended, :success?
-    assert_equal 1, server.log.scan("listening on").size
-  ensure
-    client&.close
-    server&.kill
+    draining_for_a_restart do |server, client|
+      server.signal(:TERM)
+      assert_equal "slept", client.read_answer.body
+      assert_predicate server.wait_until_ended, :success?
+      assert_equal 1, server.log.scan("listening on").size
+    end
   end
 
   # The new code began with an empty folder, and said nothing.
   def test_a_release_without_the_data_is_refused
-    Dir.mktmpdir do |folder|
-      %w[old new].each do |release|
-        Dir.mkdir(File.join(folder, release))
-        File.write(File.join(folder, release, "app.rb"), <<~RUBY)
-          COUNTS = Elah::Store.open(Elah.config.state("counts")).counter("counts")
-          run ->(_) { [200, {}, ["#{release} \#{COUNTS.increment("a")}"]] }
-        RUBY
-      end
-      current = File.join(folder, "current")
-      File.symlink("old", current)
-      path = File.join(folder, "elah.sock")
-      arguments = ["serve", "app.rb", "-b", "unix://#{path}", "--run-dir", File.join(folder, "run"), "--workers", "2"]
-      log = File.join(folder, "log")
-      pid = Process.spawn({ "PWD" => current }, ElahServer::EXECUTABLE, *arguments, chdir: current, err: log)
-      wait_until("the old release serves") { ask(path) == "old 1" }
-      wait_until("it is ready") { Elah::RunDir.all(File.join(folder, "run")).any? }
-      File.unlink(current)
-      File.symlink("new", current)
+    app = <<~'RUBY'
+      COUNTS = Elah::Store.open(Elah.config.state("counts")).counter("counts")
+      run ->(_) { [200, {}, ["%s #{COUNTS.increment("a")}"]] }
+    RUBY
+    with_releases(app) do |folder, path, pid|
+      assert_equal "old 1", ask(path)
       Process.kill(:HUP, pid)
+      log = File.join(folder, "log")
       wait_until("it is refused") { File.read(log).include?("the workers continue with the old code") }
       assert_match(%r{The data folder data is .*/old/data until now, and would be .*/new/data,}, File.read(log))
       assert_equal ["old 2", ["app.rb"]], [ask(path), Dir.children(File.join(folder, "new"))]
       File.symlink("../old/data", File.join(folder, "new/data"))
       Process.kill(:HUP, pid)
       wait_until("the new release serves") { ask(path)&.start_with?("new") }
-    ensure
-      Process.kill(:TERM, pid)
-      Process.wait(pid)
     end
   end
 
   def test_the_working_directory_is_entered_anew_by_its_name
-    Dir.mktmpdir do |folder|
-      %w[old new].each do |release|
-        Dir.mkdir(File.join(folder, release))
-        File.write(File.join(folder, release, "app.rb"), format(APP_OF, release))
-      end
-      current = File.join(folder, "current")
-      File.symlink("old", current)
-      path = File.join(folder, "elah.sock")
-      arguments = ["serve", "app.rb", "-b", "unix://#{path}", "--run-dir", File.join(folder, "run"), "--workers", "2"]
-      pid = Process.spawn({ "PWD" => current }, ElahServer::EXECUTABLE, *arguments, chdir: current, err: File::NULL)
-      wait_until("the old release serves") { ask(path) == "old" }
-      File.unlink(current)
-      File.symlink("new", current)
-      # The signal would end a server that does not handle it yet.
-      wait_until("it is ready") { Elah::RunDir.all(File.join(folder, "run")).any? }
+    with_releases(APP_OF) do |_, path, pid|
+      assert_equal "old", ask(path)
       Process.kill(:USR2, pid)
       wait_until("the new release serves") { ask(path) == "new" }
-    ensure
-      Process.kill(:TERM, pid) && Process.wait(pid) if pid
     end
-  end
-
-  def ask(path)
-    HttpClient.open("unix://#{path}") { |client| client.get("/").body }
-  rescue SystemCallError
-    nil
   end
 
   def test_a_unix_socket_stays
@@ -422,6 +378,57 @@ class RestartTest < Minitest::Test
   end
 
   private
+
+  # A server of one process that drains for a restart.
+  #
+  # @yieldparam server [ElahServer]
+  # @yieldparam client [HttpClient] of the request for which it still runs
+  def draining_for_a_restart
+    ElahServer.start(format(APP_OF, "old")) do |server|
+      client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+      server.signal(:USR2)
+      wait_until("it drains") { status(server).workers.first[:state] == :draining }
+      yield server, client
+    ensure
+      client&.close
+    end
+  end
+
+  # A server that was started in the folder `current`, a symlink to the release `old`, and which leads to the release
+  # `new` now.
+  #
+  # @param app [String] its file, with the name of the release for %s
+  # @yieldparam folder [String] of the releases
+  # @yieldparam path [String] of its socket
+  # @yieldparam pid [Integer]
+  def with_releases(app)
+    Dir.mktmpdir do |folder|
+      %w[old new].each do |release|
+        Dir.mkdir(File.join(folder, release))
+        File.write(File.join(folder, release, "app.rb"), format(app, release))
+      end
+      current = File.join(folder, "current")
+      File.symlink("old", current)
+      path = File.join(folder, "elah.sock")
+      arguments = ["serve", "app.rb", "-b", "unix://#{path}", "--run-dir", File.join(folder, "run"), "--workers", "2"]
+      log = File.join(folder, "log")
+      pid = Process.spawn({ "PWD" => current }, ElahServer::EXECUTABLE, *arguments, chdir: current, err: log)
+      # Before, a signal would end it.
+      wait_until("it is ready") { File.exist?(path) && Elah::RunDir.all(File.join(folder, "run")).any? }
+      File.unlink(current)
+      File.symlink("new", current)
+      yield folder, path, pid
+    ensure
+      Process.kill(:TERM, pid) && Process.wait(pid) if pid
+    end
+  end
+
+  def ask(path)
+    HttpClient.open("unix://#{path}") { |client| client.get("/").body }
+  rescue SystemCallError
+    nil
+  end
 
   # A server of one process whose code is noted whenever it is loaded. A trial run waits until somebody writes to the
   # gate, and fails.

@@ -10,15 +10,15 @@ module Elah
     private_constant :FILES
 
     # @param config [Elah::Config]
-    # @return [Array<String>] for {check} in a trial run: the path to which the option leads now, and the option as it was given; encoded, as paths
-    #   may be no text
-    def self.state(config) = [real(config.data), config.given_data].map { |text| [text].pack("m0") }
+    # @return [Array] for {check} in a trial run: the path to which the option leads now, and the option as it was given, as {Restart.written_path}
+    #   writes them
+    def self.state(config) = [real(config.data), config.given_data].map { |path| Restart.written_path(path) }
 
     # @param config [Elah::Config] of a trial run
-    # @param state [Array<String>] of the server
+    # @param state [Array] of the server
     # @raise [Elah::OptionError] when the same option leads to another folder, and the server has data in its own
     def self.check(config, state)
-      path, given = state.map { |text| text.unpack1("m0").force_encoding(Encoding.default_external) }
+      path, given = state.map { |written| Restart.read_path(written) }
       found = real(config.data)
       return if given.b != config.given_data.b || path.b == found.b || Dir.glob(FILES, base: path).empty?
 

@@ -41,6 +41,18 @@ module Elah
     # @return [String] the command line of this process
     def self.command = COMMAND.join(" ")
 
+    # A path for the state, which is JSON and has no form for one that is not UTF-8: that is a list of its bytes.
+    #
+    # @param path [String, nil]
+    # @return [String, Array<Integer>, nil]
+    # @api private
+    def self.written_path(path) = path && !Text.utf8?(path) ? path.bytes : path
+
+    # @param written [String, Array<Integer>, nil] from {written_path}
+    # @return [String, nil]
+    # @api private
+    def self.read_path(written) = written.is_a?(Array) ? written.pack("C*") : written
+
     # @return [Restart] of this process, with the state that the previous image left
     def self.current = @current ||= new(Options::Environment.take_restart)
 
@@ -101,7 +113,7 @@ module Elah
     # @return [Hash{Symbol=>Object}] options of the previous image; empty at a first start
     def options
       values = @state.fetch("options", {}).transform_keys(&:to_sym)
-      values[:pidfile].is_a?(Array) ? values.merge(pidfile: values[:pidfile].pack("C*")) : values
+      values.key?(:pidfile) ? values.merge(pidfile: Restart.read_path(values[:pidfile])) : values
     end
 
     # Starts a trial run.
@@ -178,11 +190,9 @@ module Elah
     # @return [Hash{String=>String}] all variables of the next image, or of a trial run
     def variables(state) = VARIABLES.merge(HeldSignals::RESTART => state)
 
-    # A path that is not UTF-8 is a list of its bytes, because JSON has no form for it.
     def options_for_next
-      values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
-      values[:pidfile] &&= Text.utf8?(values[:pidfile]) ? values[:pidfile] : values[:pidfile].bytes
-      values.merge(bind: values[:bind].map(&:to_s))
+      values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }
+      values.merge(bind: values[:bind].map(&:to_s), pidfile: Restart.written_path(values[:pidfile])).compact
     end
 
     # Gives a trial run a pid file of its own.

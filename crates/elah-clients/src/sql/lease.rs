@@ -36,7 +36,7 @@ pub(super) struct Lease {
     idle: Arc<IdleConnections>,
     /// Why the transaction can no longer be committed.
     failure: Option<Error>,
-    /// Whether its session has refused a write. It began while the database was read-only, and would be so for good.
+    /// Whether its session has refused a write. One that began while the database was read-only would refuse all.
     is_read_only: bool,
     /// Held until the connection is back or closed, so that the pool never exceeds its limit.
     permit: Option<OwnedSemaphorePermit>,
