@@ -74,6 +74,8 @@ struct Driver {
     /// The number of the connection; its predecessors' reports are of no interest.
     connection: u64,
     sequence: Option<Rc<Sequence>>,
+    /// The server of the last connection, by its start.
+    server: Option<i64>,
     retry: Duration,
     waiting: VecDeque<Waiting>,
     /// Batches that the machine knows, by their numbers.
@@ -93,8 +95,8 @@ struct Driver {
 impl Driver {
     fn new(options: Options, address: String, role: Role, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
-        let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
-        let board = Rc::new(Reader::listening(Arc::clone(&options.settings)));
+        let reader = Rc::new(Reader::new(Arc::clone(&options.readers)));
+        let board = Rc::new(Reader::listening(Arc::clone(&options.readers)));
         let own = Registration {
             writer: shared.writer(),
             node: options.node.clone(),
@@ -117,6 +119,7 @@ impl Driver {
             terms_from: 0,
             connection: 0,
             sequence: None,
+            server: None,
             retry: RETRY_FIRST,
             waiting: VecDeque::new(),
             groups: BTreeMap::new(),
@@ -270,6 +273,9 @@ impl Driver {
                 return self.stopped(&late);
             }
             Input::Connected(connection, sequence) if connection == self.connection => {
+                if self.server.replace(sequence.server).is_some_and(|server| server != sequence.server) {
+                    self.options.readers.close_connections();
+                }
                 self.sequence = Some(sequence);
                 Event::Connected
             }

@@ -37,8 +37,11 @@ use shared::Shared;
 /// What a process tells the cluster of itself.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database.
+    /// The database, for the writer's connection.
     pub settings: Arc<Settings>,
+    /// The same for what reads, and for all else of the process that uses the database: these connections are closed when the writer's
+    /// had to be opened to another server, since theirs may be silent for good.
+    pub readers: Arc<Settings>,
     /// The name of this machine.
     pub node: String,
     /// Where processes of this machine call this one.

@@ -19,6 +19,8 @@ use crate::statements;
 
 pub(crate) struct Sequence {
     client: Client,
+    /// When its server was started, which tells servers apart.
+    pub(crate) server: i64,
     patience: Duration,
     batch: Statement,
     batch_put: Statement,
@@ -48,13 +50,14 @@ impl Sequence {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(patience);
         };
         let (client, _) = connect_postgres(settings, adjust, || ()).await?;
+        let server = client.query_one(statements::SERVER, &[]).await?.try_get(0)?;
         let batch = client.prepare(statements::BATCH).await?;
         let batch_put = client.prepare(statements::BATCH_PUT).await?;
         let batch_empty = client.prepare(statements::BATCH_EMPTY).await?;
         let beat = client.prepare(statements::BEAT).await?;
         let claim = client.prepare(statements::CLAIM).await?;
         let release = client.prepare(statements::RELEASE).await?;
-        Ok(Sequence { client, patience, batch, batch_put, batch_empty, beat, claim, release, tables: RefCell::default() })
+        Ok(Sequence { client, server, patience, batch, batch_put, batch_empty, beat, claim, release, tables: RefCell::default() })
     }
 
     /// Writes the tables' numbers in the rows of a batch. A table gets a number at its first use.

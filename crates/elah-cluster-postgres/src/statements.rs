@@ -8,6 +8,9 @@ WITH cluster AS MATERIALIZED (SELECT version FROM elah_cluster FOR SHARE)
 INSERT INTO elah_writers (writer, node, address, socket, version, lease_ms)
 SELECT $1::bigint, $2::text, $3::text, $4::text, $5::int, $6::bigint FROM cluster WHERE version <= $5::int ON CONFLICT DO NOTHING";
 
+/// When this server was started, in microseconds: another one, or the same after a restart, has another time.
+pub(crate) const SERVER: &str = "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+
 /// The version of the protocol by which all work.
 pub(crate) const SPOKEN: &str = "SELECT version FROM elah_cluster";
 

@@ -288,7 +288,8 @@ impl Machine {
         }
     }
 
-    fn prolong(&self, now: u64, sent_at: u64, actions: &mut Vec<Action>) {
+    fn prolong(&mut self, now: u64, sent_at: u64, actions: &mut Vec<Action>) {
+        self.members.confirmed(now);
         let from = if self.safeguards.counts_from_sending { sent_at } else { now };
         actions.push(Action::LeaseUntil { time: from + self.config.lease * self.safeguards.lease_tenths / 10 });
     }

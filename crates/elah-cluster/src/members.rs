@@ -21,6 +21,8 @@ pub(crate) struct Members {
     shards: Vec<ShardRow>,
     /// When the board was last read, unless a read has failed since.
     read_at: Option<u64>,
+    /// When the database last replied to a statement of this writer; `None` before the first reply.
+    confirmed_at: Option<u64>,
     /// When an active writer last appeared, left, or changed whether it is ready.
     changed_at: u64,
     reaped: Vec<u64>,
@@ -31,8 +33,10 @@ pub(crate) struct Members {
 impl Members {
     /// Reads a board, and asks for the fences that are due.
     pub(crate) fn read(&mut self, now: u64, config: &Config, board: Board, actions: &mut Vec<Action>) {
-        // Silence counts only while the own reads succeed: otherwise all would seem dead after an outage of the database.
-        let was_reading = self.read_at.is_some_and(|at| now - at <= config.lease / 2);
+        // Silence counts only while the own reads and signs of life succeed: otherwise all would seem dead after an outage of the database,
+        // or after a time in which it was read-only.
+        let is_recent = |at: Option<u64>| at.is_some_and(|at| now - at <= config.lease / 2);
+        let is_counting = is_recent(self.read_at) && is_recent(self.confirmed_at);
         let before = self.composition();
         let is_listed = board.writers.iter().any(|row| row.writer == config.writer && !row.is_fenced);
         for member in &self.members {
@@ -45,7 +49,7 @@ impl Members {
         self.members = others
             .map(|row| {
                 let known = self.members.iter().find(|member| member.row.writer == row.writer && member.row.seen == row.seen);
-                let since = known.filter(|_| was_reading).map_or(now, |member| member.since);
+                let since = known.filter(|_| is_counting).map_or(now, |member| member.since);
                 Member { is_fenced: row.is_fenced, row, since }
             })
             .collect();
@@ -64,6 +68,11 @@ impl Members {
     /// A read has failed: everybody's silence counts anew.
     pub(crate) fn reads_failed(&mut self) {
         self.read_at = None;
+    }
+
+    /// The database has replied to a statement of this writer.
+    pub(crate) fn confirmed(&mut self, now: u64) {
+        self.confirmed_at = Some(now);
     }
 
     /// Whoever is there first stays.

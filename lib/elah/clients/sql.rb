@@ -48,6 +48,10 @@ module Elah
     # @return [Integer]
     attr_reader :connections_max
 
+    # @return [Clients::SQL]
+    # @api private
+    attr_reader :native
+
     # Runs a block between BEGIN and COMMIT on its own connection. An exception rolls back. So does leaving the block with `throw`, `break` or
     # `return`, or the deadline of the request.
     #

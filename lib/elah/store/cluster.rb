@@ -213,7 +213,7 @@ module Elah
       # @api private
       def membership
         @membership = nil unless @membership&.process_id == Process.pid
-        @membership ||= Membership.new(@name, @url, @shards, Elah.config)
+        @membership ||= Membership.new(@name, @url, @database, @shards, Elah.config)
       end
 
       # @return [Database]

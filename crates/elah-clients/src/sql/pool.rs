@@ -1,6 +1,7 @@
 //! A client's connections: a limited number, opened on demand. Callers without one wait in line, with limits of number and time.
 //! An unreachable server is retried at growing intervals; meanwhile callers fail at once.
 
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use crate::waiters::Waiters;
 /// A connection that was idle for longer is checked before use.
 const TRUSTED: Duration = Duration::from_secs(1);
 
-/// How long an attempt to connect goes on whose caller has gone. It has a permit, and the server may be silent.
+/// How long an attempt to connect goes on whose caller has gone: it has a permit, and the server may be silent. One at a time goes on to
+/// its end, so that it comes to the hosts after a silent one.
 const ABANDONED: Duration = Duration::from_secs(1);
 
 /// The pause after the first failure to connect; it doubles with each further one.
@@ -51,6 +53,8 @@ pub(super) struct Pool {
     waiting: Waiters,
     outage: Mutex<Outage>,
     is_swept: AtomicBool,
+    /// For the attempt to connect that goes on without its caller.
+    going_on: Semaphore,
 }
 
 impl Pool {
@@ -62,6 +66,7 @@ impl Pool {
             waiting: Waiters::default(),
             outage: Mutex::default(),
             is_swept: AtomicBool::new(false),
+            going_on: Semaphore::new(1),
         }
     }
 
@@ -102,6 +107,9 @@ impl Pool {
             let abandoned = async {
                 told.closed().await;
                 tokio::time::sleep(ABANDONED).await;
+                if let Ok(_only) = pool.going_on.try_acquire() {
+                    pending::<()>().await;
+                }
             };
             let lease = tokio::select! {
                 connected = pool.connect() => connected.map(|connection| pool.leased(connection, permit)),

@@ -57,14 +57,21 @@ pub async fn connect(
             None => config.host(&host.name),
         };
         config.port(host.port);
+        let replaced = Arc::clone(&settings.replaced).notified_owned();
         let cause = match timeout(part, config.connect(tls.clone())).await {
             Ok(Ok((client, mut connection))) => {
                 let notified = notified.clone();
-                tokio::spawn(async move {
+                let work = async move {
                     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
                         if matches!(message, AsyncMessage::Notification(_)) {
                             notified();
                         }
+                    }
+                };
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = work => {}
+                        () = replaced => {}
                     }
                 });
                 match timeout(part, refuse_standby(&client, settings)).await {

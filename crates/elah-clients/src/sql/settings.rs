@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use tokio::sync::Notify;
 use url::Url;
 
 use super::error::Error;
@@ -102,6 +103,8 @@ pub struct Settings {
     /// `host:port/database`, or `host1:port1,host2:port2/database`, for errors.
     pub server: Arc<str>,
     pub(super) password: Option<Password>,
+    /// Told when the server has been replaced.
+    pub(super) replaced: Arc<Notify>,
 }
 
 /// A password, which no text for people contains.
@@ -115,9 +118,16 @@ impl fmt::Debug for Password {
 }
 
 impl Settings {
+    /// Closes the connections that were opened with these settings, because their server has been replaced, and says nothing any more.
+    /// What runs on them fails. PostgreSQL only.
+    pub fn close_connections(&self) {
+        self.replaced.notify_waiters();
+    }
+
     /// Parses `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. PostgreSQL
-    /// may have several hosts, `host1:port1,host2:port2`, and `target_session_attrs=read-write` as libpq has it. A Unix socket is named as in the servers' own tools: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
-    /// `?socket=/FILE` for MySQL.
+    /// may have several hosts, `host1:port1,host2:port2`, and `target_session_attrs=read-write` as libpq has it. A Unix socket is
+    /// named as in the servers' own tools: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and `?socket=/FILE` for
+    /// MySQL.
     pub fn parse(text: &str, bounds: Bounds) -> Result<Settings, Error> {
         let wrong = |reason: String| Error::Misconfigured(reason);
         let mut urls = Vec::new();
@@ -207,7 +217,20 @@ impl Settings {
         let server = server.into();
         let tls_mode = if socket.is_some() { TlsMode::Disable } else { tls_mode };
         let password = url.password().map(decoded).transpose()?.map(Password);
-        Ok(Settings { engine, hosts, target, socket, user, database, tls_mode, ca_file, bounds, server, password })
+        Ok(Settings {
+            engine,
+            hosts,
+            target,
+            socket,
+            user,
+            database,
+            tls_mode,
+            ca_file,
+            bounds,
+            server,
+            password,
+            replaced: Arc::default(),
+        })
     }
 }
 

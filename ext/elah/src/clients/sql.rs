@@ -34,6 +34,10 @@ impl RubySql {
         Ok(RubySql { settings: Arc::new(settings), clients: PerHome::new(), is_closed: AtomicBool::new(false) })
     }
 
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
     fn client(&self, ruby: &Ruby, home: Home) -> Result<Arc<Client>, Error> {
         if self.is_closed.load(Ordering::Relaxed) {
             return Err(raised(ruby, &SqlError::Closed { server: Arc::clone(&self.settings.server) }));

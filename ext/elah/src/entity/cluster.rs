@@ -7,7 +7,7 @@ use elah_clients::sql::Settings;
 use elah_cluster_postgres::{Cluster, Options, Role};
 use magnus::{Error, Module, Object, RHash, RModule, Ruby, Symbol, TryConvert, Value, function, method};
 
-use crate::clients::sql::read_bounds;
+use crate::clients::sql::{RubySql, read_bounds};
 use crate::concurrency::wait::suspend;
 use crate::ruby::errors;
 use crate::ruby::native_class;
@@ -19,8 +19,9 @@ pub(crate) struct RubyCluster {
 }
 
 impl RubyCluster {
-    /// The URL of the database, the limits of its connections, and what others may know of this process. It takes no part yet.
-    fn open(ruby: &Ruby, url: String, bounds: RHash, own: RHash) -> Result<Self, Error> {
+    /// The URL of the database, the limits of the writer's connection, who else uses it, and what others may know of this process. It
+    /// takes no part yet.
+    fn open(ruby: &Ruby, url: String, bounds: RHash, readers: &RubySql, own: RHash) -> Result<Self, Error> {
         fn fetch<T: TryConvert>(ruby: &Ruby, own: RHash, name: &str) -> Result<T, Error> {
             own.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
         }
@@ -32,6 +33,7 @@ impl RubyCluster {
         let node: String = fetch(ruby, own, "node")?;
         let options = Options {
             settings: Arc::new(settings),
+            readers: readers.settings(),
             node: node.clone(),
             socket: fetch(ruby, own, "socket")?,
             lease: seconds("lease_seconds")?,
@@ -164,7 +166,7 @@ impl RubyCluster {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubyCluster>(ruby, clients, "Cluster")?;
-    class.define_singleton_method("open", function!(RubyCluster::open, 3))?;
+    class.define_singleton_method("open", function!(RubyCluster::open, 4))?;
     class.define_method("join", method!(RubyCluster::join, 2))?;
     class.define_method("writer", method!(RubyCluster::writer, 0))?;
     class.define_method("version", method!(RubyCluster::version, 0))?;

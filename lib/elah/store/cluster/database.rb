@@ -72,6 +72,9 @@ module Elah
         # Another connection of this process found it full. {#check} finds out when there is room again.
         def found_full = @trouble = FULL
 
+        # @return [Clients::SQL]
+        def native = @sql.native
+
         # @return [nil]
         def close = @sql.close
 

@@ -15,7 +15,7 @@ module Elah
         # highest that all of them speak, which only grows.
         VERSION = 1
 
-        # Limits of the connections of the writer and the reader.
+        # Limits of the writer's connection.
         BOUNDS = { connections_max: 1, waiters_max: 0, statements_max: 64, pool_seconds: 5.0, connect_seconds: 5.0, query_seconds: 30.0,
                    idle_seconds: 300.0 }.freeze
 
@@ -36,15 +36,16 @@ module Elah
 
         # @param cluster [String] name of the cluster
         # @param url [String] of the database
+        # @param database [Database] its connections are closed when the writer has moved to another server
         # @param shards [Integer] number of shards of the cluster
         # @param config [Elah::Config]
-        def initialize(cluster, url, shards, config)
+        def initialize(cluster, url, database, shards, config)
           @cluster = cluster
           @process_id = Process.pid
           socket = File.join(Membership.folder(config), "#{@process_id}-#{Membership.next_number}.sock")
           own = own(config, shards, socket)
           @node = own[:node]
-          @native = Clients::Cluster.open(url, BOUNDS, own)
+          @native = Clients::Cluster.open(url, BOUNDS, database.native, own)
           @placement = Placement::Clustered.new(@native, **own.slice(:node, :shards, :socket))
         end
 
