@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/patience"
 require_relative "../support/servers"
 
 # A URL of PostgreSQL with several hosts, which are tried in turn.
 class SQLHostsTest < Minitest::Test
+  include Patience
+
   NOBODY = "127.0.0.1:1"
 
   def server = Servers::PostgreSQL.shared
@@ -26,6 +29,21 @@ class SQLHostsTest < Minitest::Test
       with_client(NOBODY, silent) do |sql|
         error = assert_raises(Elah::Unavailable) { sql.value("SELECT 1") }
         assert_match(/#{NOBODY}: .*refused.*; #{silent}: no reply within 1.5 s/, error.message)
+      end
+    end
+  end
+
+  # Each attempt to connect ended soon after its caller had gone, so that none came to the host after a silent one.
+  def test_callers_with_little_time_get_past_a_silent_host
+    TCPServer.open("127.0.0.1", 0) do |server_socket|
+      with_client("127.0.0.1:#{server_socket.addr[1]}", server.address) do |sql|
+        Elah.run do
+          wait_until("a connection is there") do
+            Elah.timeout(0.2) { sql.value("SELECT 1") } == 1
+          rescue Elah::DeadlineExceeded
+            false
+          end
+        end
       end
     end
   end
