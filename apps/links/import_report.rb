@@ -35,19 +35,29 @@ module Links
       write(line: @line += 1, status: status, error: { code: code, detail: detail })
     end
 
+    # Adds the sums. No result follows.
+    #
+    # @raise [Errno::ENOSPC] when the results have no room
+    def complete
+      write(summary: { lines: @line, created: @sums[:created], found: @sums[:found], failed: @sums[:failed] })
+      @file.rewind
+    end
+
     # Writes all results, and closes.
     #
     # @param out [#<<]
     def copy_to(out)
-      write(summary: { lines: @line, created: @sums[:created], found: @sums[:found], failed: @sums[:failed] })
-      @file.rewind
       while (chunk = @file.read(CHUNK_BYTES)) do out << chunk end
     ensure
       close
     end
 
     # Gives up the results.
-    def close = @file.close
+    def close
+      @file.close
+    rescue Errno::ENOSPC # it is closed, and what it could not write is given up, too
+      nil
+    end
 
     private
 

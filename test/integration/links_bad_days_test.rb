@@ -64,6 +64,21 @@ class LinksBadDaysTest < Minitest::Test
     end
   end
 
+  # What the results' file had not written yet was written when it was closed, and failed again: the answer was a 500.
+  def test_an_import_whose_results_have_no_room_says_so
+    Dir.mktmpdir do |folder|
+      mount = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs "$1" && shift && exec "$@"']
+      skip "this user may not mount" unless system(*mount, "4k", folder, "true", err: File::NULL)
+      LinksServer.start(env: { "TMPDIR" => folder }, under: [*mount, "4k", folder]) do |server|
+        [90, 900].each do |count|
+          body = Array.new(count) { |number| %({"target":"https://example.com/#{number}"}\n) }.join
+          answer = server.post("/links/import", body, headers: { "Content-Type" => "application/x-ndjson" })
+          assert_equal [507, "spool_failed"], [answer.status, answer.json["code"]], "#{count} links"
+        end
+      end
+    end
+  end
+
   private
 
   # Creates long links until none is taken any more.

@@ -23,6 +23,7 @@ module Links
           report = ImportReport.new
           import = Import.new(service, own: own_places, presenter: presenter, report: report, reuse: params["find_if_exists"])
           import.run(LineReader.new(request, Import::LINE_BYTES_MAX))
+          report.complete
           status 200
           content_type NDJSON
           stream { |out| report.copy_to(out) }

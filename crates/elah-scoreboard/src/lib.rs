@@ -11,6 +11,7 @@ mod row;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +23,7 @@ use names::{PEER_CELLS, SERVER_CELLS, place};
 pub use row::{Report, Row};
 
 /// "ELAHBRD" and the layout's version: a reader of another version refuses the file.
-const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x03");
+const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x04");
 
 const HEADER_CELLS: usize = 64;
 const SLOT_CELLS_MAX: usize = 16;
@@ -31,10 +32,13 @@ const PEER_STRIDE: usize = PEER_CELLS.len();
 
 /// Numbers that an application publishes in its row, each with a name of three cells.
 const EXTRAS_MAX: usize = 32;
+
+/// Those of Elah itself that only some processes have, after them.
+const OWN_EXTRAS_MAX: usize = 16;
 const EXTRA_NAME_CELLS: usize = 3;
 const EXTRA_NAME_BYTES: usize = EXTRA_NAME_CELLS * 8 - 1;
 const EXTRA_CELLS: usize = EXTRA_NAME_CELLS + 1;
-const ROW_STRIDE: usize = ROW_CELLS_MAX + EXTRAS_MAX * EXTRA_CELLS;
+const ROW_STRIDE: usize = ROW_CELLS_MAX + (EXTRAS_MAX + OWN_EXTRAS_MAX) * EXTRA_CELLS;
 
 /// A shard's cell holds its term above the slot.
 const TERM_SHIFT: u32 = 32;
@@ -169,11 +173,20 @@ impl Scoreboard {
     /// Publishes a number of the application; false if the row does not exist, all numbers are in use, or the name is empty or
     /// too long.
     pub fn publish(&self, row: usize, name: &str, value: u64) -> bool {
+        self.publish_in(0..EXTRAS_MAX, row, name, value)
+    }
+
+    /// Publishes a number of Elah's own, which takes no place of the application's.
+    pub fn publish_own(&self, row: usize, name: &str, value: u64) -> bool {
+        self.publish_in(EXTRAS_MAX..EXTRAS_MAX + OWN_EXTRAS_MAX, row, name, value)
+    }
+
+    fn publish_in(&self, extras: Range<usize>, row: usize, name: &str, value: u64) -> bool {
         if row >= self.sizes.rows || name.is_empty() || name.len() > EXTRA_NAME_BYTES || name.contains('\0') {
             return false;
         }
         let wanted = name_cells(name);
-        for extra in self.extras_of(row) {
+        for extra in self.extras_of(row, extras) {
             let found: Vec<u64> = (0..EXTRA_NAME_CELLS).map(|cell| self.map.cell(extra + cell).load(Ordering::Relaxed)).collect();
             if found[0] != 0 && found != wanted {
                 continue;
@@ -188,18 +201,18 @@ impl Scoreboard {
         false
     }
 
-    /// The application's numbers in a row.
+    /// The application's numbers in a row, and Elah's own after them.
     pub fn extras(&self, row: usize) -> Vec<(String, u64)> {
         if row >= self.sizes.rows {
             return Vec::new();
         }
-        let named = self.extras_of(row).filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
+        let named = self.extras_of(row, 0..EXTRAS_MAX + OWN_EXTRAS_MAX).filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
         named.map(|extra| (self.extra_name(extra), self.map.cell(extra + EXTRA_NAME_CELLS).load(Ordering::Relaxed))).collect()
     }
 
-    fn extras_of(&self, row: usize) -> impl Iterator<Item = usize> {
+    fn extras_of(&self, row: usize, extras: Range<usize>) -> impl Iterator<Item = usize> {
         let first = self.first_of_row(row) + ROW_CELLS_MAX;
-        (0..EXTRAS_MAX).map(move |extra| first + extra * EXTRA_CELLS)
+        extras.map(move |extra| first + extra * EXTRA_CELLS)
     }
 
     fn extra_name(&self, extra: usize) -> String {

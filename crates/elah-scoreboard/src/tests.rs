@@ -85,6 +85,10 @@ fn the_applications_numbers_are_bounded() {
     assert!((0..EXTRAS_MAX).all(|number| scoreboard.publish(0, &format!("n{number}"), 1)));
     assert!(!scoreboard.publish(0, "one_more", 1));
     assert!(scoreboard.publish(0, "n3", 2));
+    // An application with this many once hid Elah's own.
+    assert!(scoreboard.publish_own(0, "timers_fired", 7));
+    assert_eq!(scoreboard.extras(0).last(), Some(&("timers_fired".to_owned(), 7)));
+    assert_eq!(scoreboard.extras(0).len(), EXTRAS_MAX + 1);
     assert!(!scoreboard.publish(0, "", 1) && !scoreboard.publish(0, "x\0y", 1) && !scoreboard.publish(8, "x", 1));
 }
 

@@ -57,7 +57,7 @@ module Elah
         @shown_slots = limiters.keys
       end
 
-      def publish(gauges) = gauges.each { |name, value| @scoreboard.publish(@row, name.to_s, value) }
+      def publish(gauges) = gauges.each { |name, value| @scoreboard.publish_own(@row, name.to_s, value) }
 
       def set(cell, value) = @scoreboard.set_row(@row, cell, value)
     end

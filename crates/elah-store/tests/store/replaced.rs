@@ -1,6 +1,7 @@
 //! A store whose folder is removed or replaced while it is open.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use elah_store::{Error, troubles};
 
@@ -63,4 +64,18 @@ fn a_store_accepts_no_writes_while_its_lock_file_is_gone() {
     fs::rename(&aside, &lock).expect("a move");
     put(&table, b"k", b"after", None).expect("a put");
     assert_eq!(get(&table, b"k"), Some(b"after".to_vec()));
+}
+
+/// A process that only read did not look, and read what the next process wrote over its pages.
+#[test]
+fn a_store_that_is_only_read_notices_that_its_lock_file_is_gone() {
+    let opened = Opened::new();
+    let table = opened.store.table("heap").expect("a name");
+    put(&table, b"k", b"before", None).expect("a put");
+    fs::remove_file(opened.dir.path().join("lock.mdb")).expect("a removal");
+    let mut value = Vec::new();
+    let started = Instant::now();
+    while table.get(b"k", &mut value) != Err(Error::Replaced) {
+        assert!(started.elapsed() < Duration::from_secs(60), "reads go on");
+    }
 }

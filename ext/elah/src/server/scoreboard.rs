@@ -121,6 +121,10 @@ impl RubyScoreboard {
         self.scoreboard.publish(row, &name, value)
     }
 
+    fn publish_own(&self, row: usize, name: String, value: u64) -> bool {
+        self.scoreboard.publish_own(row, &name, value)
+    }
+
     fn clear_row(&self, row: usize) {
         self.scoreboard.clear_row(row);
     }
@@ -162,6 +166,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("map_version", method!(RubyScoreboard::map_version, 0))?;
     class.define_method("extras", method!(RubyScoreboard::extras, 1))?;
     class.define_method("publish", method!(RubyScoreboard::publish, 3))?;
+    class.define_method("publish_own", method!(RubyScoreboard::publish_own, 3))?;
     class.define_method("clear_row", method!(RubyScoreboard::clear_row, 1))?;
     class.define_method("owner_of", method!(RubyScoreboard::owner_of, 1))?;
     class.define_method("term_of", method!(RubyScoreboard::term_of, 1))?;

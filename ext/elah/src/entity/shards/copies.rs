@@ -148,14 +148,14 @@ unsafe fn hash_copy(protected: Protected<'_>, hash: VALUE, depth: usize, left: &
 }
 
 /// The entity's copy of a call's arguments, an Array: the same Array if all of them are immutable.
-pub(super) fn of_arguments(ruby: &Ruby, arguments: Value) -> Result<Value, Error> {
+pub(super) fn of_arguments(ruby: &Ruby, arguments: RArray) -> Result<Value, Error> {
     let given = arguments.as_raw();
     // SAFETY: an Array, which the caller's stack holds.
     let (count, argument) =
         unsafe { (rb_sys::RARRAY_LEN(given) as usize, |index: usize| rb_sys::RARRAY_AREF(given, index as _)) };
     // SAFETY: an Array's entries are live.
     if (0..count).all(|index| unsafe { is_fixed(argument(index)) }) {
-        return Ok(arguments);
+        return Ok(arguments.as_value());
     }
     let index = Cell::new(0);
     let copied = protect(|protected| {
@@ -183,7 +183,7 @@ pub(super) fn of_arguments(ruby: &Ruby, arguments: Value) -> Result<Value, Error
 
 /// Raises the exceptions of `of_arguments`, without keeping the copy.
 pub(super) fn check_arguments(ruby: &Ruby, arguments: RArray) -> Result<(), Error> {
-    of_arguments(ruby, arguments.as_value()).map(|_| ())
+    of_arguments(ruby, arguments).map(|_| ())
 }
 
 /// The caller's copy of a call's result.

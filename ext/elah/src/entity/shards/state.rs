@@ -154,7 +154,7 @@ impl RubyState {
     }
 
     /// The entity's copy of a call's arguments; nil if the entity must be restored first.
-    fn admit(ruby: &Ruby, state: Receiver<Self>, arguments: Value) -> Result<Value, Error> {
+    fn admit(ruby: &Ruby, state: Receiver<Self>, arguments: RArray) -> Result<Value, Error> {
         if state.is_lost() { Ok(ruby.qnil().as_value()) } else { copies::of_arguments(ruby, arguments) }
     }
 
