@@ -17,14 +17,15 @@ class ClusterSilentPrimaryTest < Minitest::Test
                           post("/row") { { row: STORE.transaction { |tx| tx.put(STORE.table("rows"), "row", "1") } } }
                         RUBY
 
-  # Entities were written at the new primary after some seconds; what only reads, tables and transactions waited for the old one for
-  # half a minute.
+  # Entities were written at the new primary after some seconds. What only reads, tables and transactions waited for the
+  # old one for half a minute.
   def test_all_connections_follow_the_writer_to_the_new_primary
     BankCluster.start(app: APP, standby: :synchronous, servers: 1, database: DATABASE) do |cluster|
       server = cluster.servers[0]
       assert_equal [201, 201, 200], [cluster.deposit(server, "known", 1), post(server), server.get("/row").status]
       cluster.database.pause
-      calls = [-> { server.get("/row") }, -> { post(server) }, -> { server.get("/unknown") }].map { |call| Thread.new(&call) }
+      calls = [-> { server.get("/row") }, -> { post(server) }, -> { server.get("/unknown") }]
+      calls.map! { |call| Thread.new(&call) }
       cluster.standby.promote
       calls.each(&:join)
       wait_until("rows are read") { server.get("/row").status == 200 }

@@ -39,6 +39,7 @@ pub const ROW_CELLS: &[&str] = &[
     "lag_ms",
     "lag_ms_max",
     "rss_bytes",
+    "anonymous_bytes",
     "unserved_since_ms",
     "entities",
     "shards_claimed",

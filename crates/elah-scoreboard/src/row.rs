@@ -99,7 +99,9 @@ impl Row {
         }
         // Reading it takes the kernel some microseconds.
         if self.reports.replace(self.reports.get() + 1).is_multiple_of(4) {
-            self.set("rss_bytes", resident_bytes().unwrap_or(0));
+            let (resident, anonymous) = memory_bytes().unwrap_or((0, 0));
+            self.set("rss_bytes", resident);
+            self.set("anonymous_bytes", anonymous);
         }
     }
 
@@ -129,10 +131,13 @@ impl Row {
     }
 }
 
-/// Resident memory of this process; `None` where the system does not report it.
-fn resident_bytes() -> Option<u64> {
+/// Resident memory of this process, and the part of it that is no page of a file, such as a store's: the system takes those back by
+/// itself. `None` where the system does not report it.
+fn memory_bytes() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    text.split(' ').nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE_BYTES)
+    let mut pages = text.split(' ').skip(1).map(|number| number.parse::<u64>().ok());
+    let (resident, shared) = (pages.next()??, pages.next()??);
+    Some((resident * PAGE_BYTES, resident.saturating_sub(shared) * PAGE_BYTES))
 }
 
 /// The size of a page on the machines that Elah is built for.

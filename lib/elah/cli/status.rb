@@ -93,7 +93,7 @@ module Elah
         counts = replaced.fetch(worker[:slot], {}).select { |_, count| count.positive? }
         [worker[:slot], worker[:pid], state, duration(worker[:uptime_seconds]),
          *worker.values_at(:connections, :requests, :open_requests, :waiting_requests, :fibers),
-         "#{worker[:lag_ms]} ms (max #{worker[:lag_ms_max]})", "#{(worker[:rss_bytes] / 1_000_000.0).round(1)} MB", worker[:shards],
+         "#{worker[:lag_ms]} ms (max #{worker[:lag_ms_max]})", "#{(worker[:anonymous_bytes] / 1_000_000.0).round(1)} MB", worker[:shards],
          counts.empty? ? "0" : counts.map { |reason, count| "#{count} #{reason}" }.join(", ")]
       end
 

@@ -19,6 +19,7 @@ module Elah
       ["elah_loop_lag_max_seconds", "gauge", "Maximum delay of the loop.", ->(worker) { worker[:lag_ms_max] / 1000.0 }],
       ["elah_silent_seconds", "gauge", "How long the loop has stood still; 0 while it runs.", ->(worker) { worker[:silent_seconds] }],
       ["elah_resident_bytes", "gauge", "Memory of the process, including shared pages.", ->(worker) { worker[:rss_bytes] }],
+      ["elah_anonymous_bytes", "gauge", "Memory of the process without pages of files.", ->(worker) { worker[:anonymous_bytes] }],
       ["elah_shards", "gauge", "Shards of entities that the worker owns.", ->(worker) { worker[:shards] }],
       ["elah_shards_claimed", "gauge", "Shards of all stores under which the worker may write.", ->(worker) { worker[:shards_claimed] }],
       ["elah_entities", "gauge", "Entities in memory.", ->(worker) { worker[:entities] }],

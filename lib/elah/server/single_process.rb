@@ -11,6 +11,7 @@ module Elah
       @log = log
       @systemd = Systemd.new
       @run_dir = RunDir.make(config.run_dir)
+      log.warn("worker_bytes_max has no effect with one worker.") if config.worker_bytes_max.positive?
       @scoreboard = Scoreboard.create(@run_dir.scoreboard_path, 1, 1, config.shards)
       @run_dir.hold
       fill(Placement.current)

@@ -14,7 +14,7 @@ module Elah
 
     # What one worker is shown by, from its row.
     CELLS = %i[pid slot generation iterations connections_accepted requests responses refused open_requests waiting_requests connections fibers
-               lag_ms lag_ms_max rss_bytes entities shards_claimed calls_received calls_sent].freeze
+               lag_ms lag_ms_max rss_bytes anonymous_bytes entities shards_claimed calls_received calls_sent].freeze
 
     # Sums over all workers, with those that have gone.
     TOTALS = %i[iterations connections_accepted requests refused].freeze

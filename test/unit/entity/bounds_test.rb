@@ -12,7 +12,8 @@ class EntityBoundsTest < EntityCase
       assert_kind_of NoMethodError, @accounts.call_many([["1", name, "true"]]).first
     end
     assert_equal 1, @accounts.call("1", :deposit, [1])
-    ["1", nil, {}].each { |arguments| assert_raises(TypeError) { @accounts.call("1", :deposit, arguments) } } # was fatal
+    # The exception was fatal.
+    ["1", nil, {}].each { |wrong| assert_raises(TypeError) { @accounts.call("1", :deposit, wrong) } }
   end
 
   # The method behind `once` once took any name, and could be named itself.

@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use crate::env::{DATA_FILE, LOCK_FILE};
 use crate::error::Error;
 
 /// Reads look again after this time. Who opens the store without its lock file and fills it may write over what they read until then.
-const LOOK_PAUSE: Duration = Duration::from_millis(100);
+const LOOK_PAUSE_MS: u64 = 100;
 
 /// The paths of the files, whatever becomes of the working directory, and what identified each when it was opened. Who finds another lock
 /// file writes to the same data file at the same time.
@@ -22,8 +22,9 @@ pub(super) struct Place {
     /// Whether only the lock file was another one, or none. Who opens the store then does not see the readers of this process, and writes
     /// over the pages that they read.
     is_unlocked: AtomicBool,
-    /// When the last look was, in milliseconds.
-    looked_at: AtomicU64,
+    opened: Instant,
+    /// When reads last looked, in milliseconds since then.
+    looked_at_ms: AtomicU64,
 }
 
 impl Place {
@@ -39,7 +40,8 @@ impl Place {
             files: [opened(DATA_FILE)?, opened(LOCK_FILE)?],
             is_left: AtomicBool::new(false),
             is_unlocked: AtomicBool::new(false),
-            looked_at: AtomicU64::new(0),
+            opened: Instant::now(),
+            looked_at_ms: AtomicU64::new(0),
         })
     }
 
@@ -57,9 +59,10 @@ impl Place {
 
     /// Whether reads can be trusted, as of a look that was not long ago.
     pub(super) fn check_reads(&self) -> Result<(), Error> {
-        let (now, last) = (coarse_ms(), self.looked_at.load(Ordering::Relaxed));
-        if self.is_unlocked.load(Ordering::Relaxed) || u128::from(now.wrapping_sub(last)) >= LOOK_PAUSE.as_millis() {
-            self.looked_at.store(now, Ordering::Relaxed);
+        let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let is_due = now_ms.saturating_sub(self.looked_at_ms.load(Ordering::Relaxed)) >= LOOK_PAUSE_MS;
+        if is_due || self.is_unlocked.load(Ordering::Relaxed) {
+            self.looked_at_ms.store(now_ms, Ordering::Relaxed);
             let _ = self.check(); // reads of files that are gone as a whole are sound
         }
         if self.is_unlocked.load(Ordering::Relaxed) { Err(Error::Replaced) } else { Ok(()) }
@@ -76,13 +79,4 @@ type Identity = (u64, u64);
 
 fn identity(file: &Metadata) -> Identity {
     (file.dev(), file.ino())
-}
-
-/// Milliseconds of a clock that costs little and may be some late.
-#[allow(unsafe_code)]
-fn coarse_ms() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes into the struct that it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-    time.tv_sec.unsigned_abs() * 1000 + time.tv_nsec.unsigned_abs() / 1_000_000
 }

@@ -56,7 +56,7 @@ module Elah
 
       private
 
-      def bytes(child) = @scoreboard.row_value(child.row, :rss_bytes)
+      def bytes(child) = @scoreboard.row_value(child.row, :anonymous_bytes)
 
       def boots?(child, now)
         return false if child.ready?
