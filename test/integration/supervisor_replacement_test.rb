@@ -83,6 +83,35 @@ class SupervisorReplacementTest < Minitest::Test
     end
   end
 
+  READS_PAGES = File.read(APP).sub("get(:wedge)", <<~RUBY.chomp)
+    get(:read) do
+      store = Elah::Store.open("shop")
+      pages = store.table("pages")
+      150.times { |part| store.transaction { |tx| 200.times { |page| tx.put(pages, "\#{part} \#{page}", "v" * 3900) } } }
+      count = 0
+      pages.each(batch: 100) { count += 1 }
+      count.to_s
+    end
+    get(:wedge)
+  RUBY
+
+  # Each page of a store that a worker had read counted as its memory, so it was replaced again and again.
+  def test_pages_of_a_store_are_no_memory_of_a_worker
+    supervised(READS_PAGES, worker_bytes_max: 100_000_000) do |server|
+      client = server.connect
+      reader = client.get("/pid").body.to_i
+      assert_equal "30000", client.get("/read").body
+      resident = -> { workers(server).find { |worker| worker[:pid] == reader }&.fetch(:rss_bytes) }
+      wait_until("its resident memory is larger") { resident.call.to_i > 100_000_000 }
+      client.get("/grow/150000000")
+      wait_for_workers(server, 2, besides: [reader])
+      assert_equal 1, status(server).replaced.values.sum { |reasons| reasons[:memory] }
+      assert_match(/uses \d{9} bytes/, server.log[/uses \d+ bytes/])
+    ensure
+      client&.close
+    end
+  end
+
   # The log said that it had not booted within boot_seconds.
   def test_a_replacement_that_exits_is_said_to_have_exited
     config = "before_worker_boot { raise 'broken now' if File.exist?(BROKEN) }"
