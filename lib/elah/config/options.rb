@@ -128,15 +128,15 @@ module Elah
     group :processes do
       option :workers, :workers, "Runs this many workers under a supervisor; `auto` runs one per available CPU; 1 is a single process.",
              default: 1, range: 1..64, variable: "WEB_CONCURRENCY"
-      option :hang_seconds, :float, "With several workers, kills and replaces one whose loop is blocked for longer, or that starts no waiting request " \
-                                    "for longer.",
+      option :hang_seconds, :float, "With several workers, kills and replaces one whose loop is blocked for longer, or that starts no waiting " \
+                                    "request for longer.",
              unit: "seconds", default: 60.0, range: 0.5..86_400.0
       option :boot_seconds, :float, "Kills one of several workers that takes longer to boot, and limits the trial run before a restart.",
              unit: "seconds", default: 60.0, range: 0.5..86_400.0
       option :handover_seconds, :float, "Waits this long for a worker to hand over its shards, then reassigns them.",
              unit: "seconds", default: 1.0, range: 0.0..3600.0
-      option :worker_bytes_max, :integer, "With several workers, replaces one with more memory, pages of files not counted, without losing a request; " \
-                                          "0 means no limit.",
+      option :worker_bytes_max, :integer, "With several workers, replaces one with more memory, pages of files not counted, without losing a " \
+                                          "request; 0 means no limit.",
              unit: "bytes", default: 0, range: 0..(1 << 44)
       option :run_dir, :path, "Keeps the scoreboard and the workers' sockets below this folder, which only the user may read; " \
                               "by default `elah` in XDG_RUNTIME_DIR, or elah-UID in the folder for temporary files."
