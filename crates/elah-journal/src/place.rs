@@ -19,18 +19,19 @@ impl Place {
         Ok(Place { dir: path::absolute(dir)?, lock: identity(&lock.metadata()?) })
     }
 
-    /// Why nobody would find the journal, or one of these segments; `None` if all are there.
-    pub(super) fn fault(&self, segments: &[Arc<Segment>]) -> io::Result<Option<Fault>> {
+    /// Why nobody would find the journal, or which of these segments; nothing if all are there.
+    pub(super) fn faults(&self, segments: &[Arc<Segment>]) -> io::Result<Vec<Fault>> {
         if !leads_to(&self.dir.join(super::LOCK_FILE), self.lock) {
-            return Ok(Some(Fault { segment: None, what: "its folder or its lock file".to_owned() }));
+            return Ok(vec![Fault { segment: None, what: "its folder or its lock file".to_owned() }]);
         }
+        let mut faults = Vec::new();
         for segment in segments {
             let path = Segment::path(&self.dir, segment.number);
             if !leads_to(&path, identity(&segment.metadata()?)) {
-                return Ok(Some(Fault { segment: Some(segment.number), what: format!("its file {}", path.display()) }));
+                faults.push(Fault { segment: Some(segment.number), what: format!("its file {}", path.display()) });
             }
         }
-        Ok(None)
+        Ok(faults)
     }
 }
 

@@ -17,10 +17,11 @@ pub(super) fn run(shared: &Shared) {
     while let Some(unsynced) = next(shared) {
         let synced = sync(&unsynced).map_err(|error| Error::failed("a sync failed", error));
         let mut log = shared.lock();
-        let result = synced.and_then(|fault| match fault {
-            // The files of events that were delivered meanwhile are deleted.
-            Some(Fault { segment, what }) if segment.is_none_or(|number| log.needs(number)) => Err(Error::Displaced { what }),
-            _ => Ok(()),
+        // The files of events that were delivered meanwhile are deleted.
+        let is_displaced = |fault: &Fault| fault.segment.is_none_or(|number| log.needs(number));
+        let result = synced.and_then(|faults| match faults.into_iter().find(is_displaced) {
+            Some(Fault { what, .. }) => Err(Error::Displaced { what }),
+            None => Ok(()),
         });
         let settled = log.settle_sync(unsynced.up_to, result);
         drop(log);
@@ -56,14 +57,14 @@ fn next(shared: &Shared) -> Option<Unsynced> {
 }
 
 /// Syncs everything. Returns what nobody would find then.
-fn sync(unsynced: &Unsynced) -> io::Result<Option<Fault>> {
+fn sync(unsynced: &Unsynced) -> io::Result<Vec<Fault>> {
     for segment in &unsynced.segments {
         segment.sync()?;
     }
     if let Some(folder) = &unsynced.folder {
         folder.sync_all()?;
     }
-    unsynced.place.fault(&unsynced.segments)
+    unsynced.place.faults(&unsynced.segments)
 }
 
 /// If the writer panics, all waiters get an error.

@@ -206,7 +206,9 @@ impl Scoreboard {
         if row >= self.sizes.rows {
             return Vec::new();
         }
-        let named = self.extras_of(row, 0..EXTRAS_MAX + OWN_EXTRAS_MAX).filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
+        let named = self
+            .extras_of(row, 0..EXTRAS_MAX + OWN_EXTRAS_MAX)
+            .filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
         named.map(|extra| (self.extra_name(extra), self.map.cell(extra + EXTRA_NAME_CELLS).load(Ordering::Relaxed))).collect()
     }
 

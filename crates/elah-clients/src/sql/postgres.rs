@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Config, RowStream, SimpleQueryMessage};
@@ -58,7 +58,8 @@ pub async fn connect(
         };
         config.port(host.port);
         let replaced = Arc::clone(&settings.replaced).notified_owned();
-        let cause = match timeout(part, config.connect(tls.clone())).await {
+        let deadline = Instant::now() + part;
+        let cause = match timeout_at(deadline, config.connect(tls.clone())).await {
             Ok(Ok((client, mut connection))) => {
                 let notified = notified.clone();
                 let work = async move {
@@ -74,7 +75,7 @@ pub async fn connect(
                         () = replaced => {}
                     }
                 });
-                match timeout(part, refuse_standby(&client, settings)).await {
+                match timeout_at(deadline, refuse_standby(&client, settings)).await {
                     Ok(Ok(())) => return Ok((client, tls)),
                     Ok(Err(cause)) => cause,
                     Err(_) => format!("no reply within {} s", part.as_secs_f64()),
