@@ -27,6 +27,7 @@ class WorkerEndTest < Minitest::Test
 
     class App < Elah::API
       format :txt
+      get(:waits) { [warn("waits"), sleep] }
       get(:shielded) do
         Elah.async(detached: true) { Elah.shield { [warn("charged"), sleep(0.3), warn("recorded")] } }
         "begun"
@@ -163,6 +164,21 @@ class WorkerEndTest < Minitest::Test
     ensure
       server&.kill
     end
+  end
+
+  # With an open request the log did not name them.
+  def test_the_log_names_what_is_cut_beside_an_open_request
+    server = started(drain_seconds: 0.5)
+    client = server.connect
+    server.get("/outlives")
+    client.write("GET /waits HTTP/1.1\r\nHost: a\r\n\r\n")
+    server.wait_for(/^waits$/)
+    server.signal(:TERM)
+    assert_equal 75, server.wait_until_ended.exitstatus
+    assert_match(/abandoning 1 open requests and 2 background fibers \(\S+\.rb:\d+/, server.log)
+  ensure
+    client&.close
+    server&.kill
   end
 
   def test_a_second_int_waits_for_no_shielded_block

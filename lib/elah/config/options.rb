@@ -214,9 +214,9 @@ module Elah
     end
 
     group :cluster do
-      option :cluster, :string, "Keeps the app's state in this PostgreSQL database, which several machines may share: " \
-                                "`postgres://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/DATABASE`. " \
-                                "An app that does not read `Elah.config.state` refuses it."
+      option :cluster, :postgres_url, "Keeps the app's state in this PostgreSQL database, which several machines may share: " \
+                                      "`postgres://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/DATABASE`. " \
+                                      "An app that does not read `Elah.config.state` refuses it."
       option :cluster_listen, :port_range, "Accepts calls of other machines on this IP address; each worker takes the first free port. " \
                                            "An address outside loopback needs `cluster_tls`."
       option :cluster_node, :string, "Names this machine in the cluster, by a DNS name that its certificate has; by default the host name."

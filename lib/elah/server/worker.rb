@@ -201,7 +201,7 @@ module Elah
     end
 
     def give_up(reason)
-      fibers = @loop.ending ? @loop.unended : []
+      fibers = @loop.unended.reject { |task| task.root.request }
       open = "#{@loop.counts[:open_requests]} open requests#{" and #{described(fibers)}" if fibers.any?}"
       @log.warn("#{reason}: abandoning #{open}, exit status #{DRAIN_EXCEEDED}")
       @loop.end_with(SystemExit.new(DRAIN_EXCEEDED))

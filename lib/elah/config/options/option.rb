@@ -21,7 +21,7 @@ module Elah
       BOOLEANS = { "true" => true, "yes" => true, "on" => true, "1" => true,
                    "false" => false, "no" => false, "off" => false, "0" => false }.freeze
       PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", workers: "N|auto", float: "N", listeners: "URL",
-                       port_range: "HOST:FIRST-LAST", tls_files: "FILES" }.freeze
+                       port_range: "HOST:FIRST-LAST", tls_files: "FILES", postgres_url: "URL" }.freeze
 
       # @return [String] the flag of the command line, `--header-bytes-max`
       def flag = "--#{name.to_s.tr('_', '-')}"
@@ -48,6 +48,7 @@ module Elah
         when :listeners then "tcp://HOST:PORT or unix:///PATH"
         when :port_range then "an IP address and ports, such as 10.0.0.11:9400-9463"
         when :tls_files then "certificate=PATH,key=PATH,authority=PATH"
+        when :postgres_url then "postgres://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/DATABASE"
         when :path then "a path in UTF-8"
         else "a text in UTF-8"
         end
@@ -113,8 +114,12 @@ module Elah
 
       def listener(url) = Listener.parse(read_string(url.to_s).to_s.strip)
 
-      # Of several addresses those that are wrong.
+      def read_postgres_url(value) = read_string(value)&.then { |text| text if text.match?(%r{\Apostgres(?:ql)?://\S+\z}) }
+
+      # Of several addresses those that are wrong; not a password.
       def wrong_part(value)
+        return "what was given" if type == :postgres_url && value != ""
+
         wrong = type == :listeners ? urls(value).reject { |url| listener(url) } : []
         wrong.empty? ? value.inspect : wrong.map(&:inspect).join(", ")
       end

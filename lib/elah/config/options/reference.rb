@@ -27,7 +27,7 @@ module Elah
         return "#{option.range_text}, `auto`" if option.type == :workers
 
         { boolean: "`true`, `false`", listeners: "`tcp://HOST:PORT`, `unix:///PATH`", path: "a path", string: "a text",
-          port_range: "`HOST:FIRST-LAST`", tls_files: "`certificate=PATH,key=PATH,authority=PATH`" }
+          port_range: "`HOST:FIRST-LAST`", postgres_url: "a URL as on the right", tls_files: "`certificate=PATH,key=PATH,authority=PATH`" }
           .fetch(option.type) { "#{option.range_text} #{option.unit}".rstrip }
       end
     end
