@@ -40,6 +40,7 @@ module Elah
       AppFile.compile(@app) if @app # there is none when its code failed to load in a restart
       worker = Worker.new(@app, @config, @log) if @app
       warn_of_gates
+      warn_of_missing_cluster
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
       @pid = nil
@@ -86,6 +87,13 @@ module Elah
                 "config.ru`, or start it as `#{variables.join(' ')} #{Restart.command}`")
     end
 
+    # The URL of the cluster may come from a variable that is empty.
+    def warn_of_missing_cluster
+      return if @app.nil? || !(@config.cluster_listen || @config.cluster_node) || (!Elah.autoload?(:Store) && Store.clusters.any?)
+
+      @log.warn("cluster_listen and cluster_node have no effect: the loaded app has opened no store on a cluster, and keeps its state on this machine")
+    end
+
     # A server knows the routes of the API that it runs itself, and no others.
     def warn_of_gates
       return if @app.nil? || Elah.autoload?(:API) || Worker.native?(@app)
@@ -95,7 +103,7 @@ module Elah
 
         limited = part.routes.find(&:gate) or next
         @log.warn("`behind` has no effect on #{limited.request_method} #{limited.origin} of #{part}, which is within middleware, `map` or another " \
-                  "Rack app. Run #{part} alone, or acquire an Elah::Semaphore in its endpoints")
+                  "Rack app. Run #{part} alone (`rackup` adds middleware, `elah serve` does not), or acquire an Elah::Semaphore in its endpoints")
       end
     end
 

@@ -115,6 +115,15 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # With an empty variable for the URL each machine kept a state of its own, without a word.
+  def test_options_of_a_cluster_without_one_are_told
+    app = "class App < Elah::API\nget('/') { Elah.config.cluster.inspect }\nend\nrun App\n"
+    ElahServer.start(app, env: { "ELAH_CLUSTER" => "" }, cluster_listen: "127.0.0.1:23000-23009") do |server|
+      assert_equal "nil", server.get("/").body
+      server.wait_for(/WARN .*cluster_listen and cluster_node have no effect/)
+    end
+  end
+
   def test_an_address_that_is_taken_ends_the_start
     serve do |server|
       out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--bind",

@@ -88,7 +88,7 @@ module Elah
     end
 
     group :listening do
-      option :bind, :listeners, "Listens on this address, of a name on each of its addresses; may be repeated. " \
+      option :bind, :listeners, "Listens on this address, of a name on each of its addresses; may be repeated, in the environment with commas. " \
                                 "With port 0 the system chooses a port, which the log shows.",
              default: [Listener.parse("tcp://127.0.0.1:9292")].freeze
       option :port, :integer, "Listens on this TCP port of every IPv4 address, like --bind tcp://0.0.0.0:PORT.",
@@ -173,7 +173,7 @@ module Elah
 
     group :requests do
       limit :uri_bytes_max, :integer, "Refuses a longer request target with 414.", unit: "bytes", default: 8192, range: 64..65_534
-      limit :header_bytes_max, :integer, "Refuses a request with 431 when all headers together are longer.",
+      limit :header_bytes_max, :integer, "Refuses a request with 431 when its request line and headers together are longer.",
             unit: "bytes", default: 16_384, range: 256..65_535
       limit :headers_max, :integer, "Refuses a request with more headers with 431.", default: 100, range: 1..1000
       limit :body_bytes_max, :integer, "Refuses a longer request body with 413.", unit: "bytes", default: 10_485_760, range: BYTES
@@ -200,7 +200,7 @@ module Elah
       option :json_depth_max, :integer, "Refuses JSON with more levels.", default: 100, range: 1..1000
       option :json_names_max, :integer, "Refuses JSON with more names in one object.", default: 65_536, range: 1..10_000_000
       option :params_max, :integer, "Refuses a query or a form with more parameters.", default: 4096, range: 1..1_000_000
-      option :param_depth_max, :integer, "Refuses parameters with more levels; a[b][c] has 2.", default: 32, range: 1..1000
+      option :param_depth_max, :integer, "Refuses parameters with more levels; a[b][c] has 3.", default: 32, range: 1..1000
       option :parts_max, :integer, "Refuses a multipart body with more parts.", default: 4096, range: 1..100_000
       option :files_max, :integer, "Refuses a multipart body with more files.", default: 128, range: 1..100_000
     end
@@ -227,7 +227,8 @@ module Elah
     end
 
     group :sinks do
-      option :sink_journal_bytes_max, :integer, "Limits the journal of a sink in each worker; further events are refused with 503.",
+      option :sink_journal_bytes_max, :integer, "Limits the journal of a sink in each worker, to at least four times " \
+                                                "`sink_event_bytes_max`; further events are refused with 503.",
              unit: "bytes", default: 268_435_456, range: 65_536..(1 << 40)
       option :sink_event_bytes_max, :integer, "Refuses a longer event with 413.", unit: "bytes", default: 1_048_576, range: 64..(1 << 26)
       option :sink_batch_events_max, :integer, "Delivers at most this many events in a batch.", default: 1000, range: 1..100_000
@@ -244,7 +245,7 @@ module Elah
       option :sink_retry_seconds, :float, "Waits up to this long before the first retry; the limit doubles with each further one.",
              unit: "seconds", default: 0.1, range: SECONDS
       option :sink_retry_max_seconds, :float, "Limits the wait before a retry.", unit: "seconds", default: 30.0, range: SECONDS
-      option :sink_dead_max, :integer, "Keeps this many dead letters of a sink; with more rejected events the sink delivers nothing.",
+      option :sink_dead_max, :integer, "Delivers nothing more when a sink has this many dead letters; its last batch may bring more.",
              default: 100_000, range: 1..100_000_000
       option :sink_awaiting_max, :integer, "Limits how many callers wait for the delivery of their events; further pushes return `:disk`.",
              default: 10_000, range: 0..1_000_000

@@ -66,6 +66,9 @@ module Elah
         raise Rejected, reasons if reasons.any?
       end
 
+      # @return [String] without the password
+      def inspect = "#<#{self.class} #{@stream}>"
+
       # @return [void]
       def close = @nats.alone { @nats.close }
 

@@ -41,6 +41,9 @@ module Elah
         begin_anew
       end
 
+      # @return [String] without the URLs, which have passwords
+      def inspect = "#<#{self.class}>"
+
       # Calls the block while no other fiber or thread is in one.
       #
       # @return [Object] the block's value

@@ -71,6 +71,12 @@ class JetStreamTest < Minitest::Test
   def replying(text, &block) = with_stream(reply: ->(client, inbox) { send_reply(client, inbox, text) }, &block)
 
   # The brackets went to the name lookup, so it never connected.
+  # A NoMethodError on it, on Ruby before 3.4, brought the password into the log.
+  def test_no_text_for_people_has_the_password
+    stream = Elah::Sink::JetStream.new("nats://me:secret@127.0.0.1:1", stream: "E")
+    refute_match(/secret/, stream.inspect + assert_raises(NoMethodError) { stream.nothing }.message)
+  end
+
   def test_a_url_may_have_an_ipv6_address
     liar = Liar.new(INFO, host: "::1") { |client, inbox| send_reply(client, inbox, ACKNOWLEDGED) }
     stream = Elah::Sink::JetStream.new(liar.url(host: "[::1]"), stream: "S")
