@@ -273,7 +273,8 @@ impl Driver {
                 return self.stopped(&late);
             }
             Input::Connected(connection, sequence) if connection == self.connection => {
-                if self.server.replace(sequence.server).is_some_and(|server| server != sequence.server) {
+                let before = std::mem::replace(&mut self.server, sequence.server);
+                if before.is_some() && before != self.server {
                     self.options.readers.close_connections();
                 }
                 self.sequence = Some(sequence);

@@ -19,8 +19,8 @@ use crate::statements;
 
 pub(crate) struct Sequence {
     client: Client,
-    /// When its server was started, which tells servers apart.
-    pub(crate) server: i64,
+    /// When its server was started, which tells servers apart; `None` where it does not say.
+    pub(crate) server: Option<i64>,
     patience: Duration,
     batch: Statement,
     batch_put: Statement,
@@ -50,7 +50,7 @@ impl Sequence {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(patience);
         };
         let (client, _) = connect_postgres(settings, adjust, || ()).await?;
-        let server = client.query_one(statements::SERVER, &[]).await?.try_get(0)?;
+        let server = client.query_one(statements::SERVER, &[]).await.ok().and_then(|row| row.try_get(0).ok());
         let batch = client.prepare(statements::BATCH).await?;
         let batch_put = client.prepare(statements::BATCH_PUT).await?;
         let batch_empty = client.prepare(statements::BATCH_EMPTY).await?;

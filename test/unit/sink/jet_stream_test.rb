@@ -73,8 +73,9 @@ class JetStreamTest < Minitest::Test
   # The brackets went to the name lookup, so it never connected.
   # A NoMethodError on it, on Ruby before 3.4, brought the password into the log.
   def test_no_text_for_people_has_the_password
-    stream = Elah::Sink::JetStream.new("nats://me:secret@127.0.0.1:1", stream: "E")
-    refute_match(/secret/, stream.inspect + assert_raises(NoMethodError) { stream.nothing }.message)
+    password = "hidden".reverse # not as the source has it, which the message shows
+    stream = Elah::Sink::JetStream.new("nats://me:#{password}@127.0.0.1:1", stream: "E")
+    refute_includes stream.inspect + assert_raises(NoMethodError) { stream.nothing }.message, password
   end
 
   def test_a_url_may_have_an_ipv6_address
