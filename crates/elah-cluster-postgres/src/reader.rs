@@ -105,7 +105,7 @@ impl Reader {
         };
         let announced = self.announced.clone();
         let told = move || announced.iter().for_each(|announced| announced.notify_one());
-        let (client, _) = connect_postgres(&self.settings, adjust, told).await?;
+        let (client, ..) = connect_postgres(&self.settings, adjust, told).await?;
         if self.announced.is_some() {
             client.batch_execute(statements::LISTEN).await?;
         }

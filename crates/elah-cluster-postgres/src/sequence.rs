@@ -49,7 +49,7 @@ impl Sequence {
             config.application_name("elah writer").tcp_user_timeout(patience).keepalives_idle(patience);
             config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(patience);
         };
-        let (client, _) = connect_postgres(settings, adjust, || ()).await?;
+        let (client, ..) = connect_postgres(settings, adjust, || ()).await?;
         let server = client.query_one(statements::SERVER, &[]).await.ok().and_then(|row| row.try_get(0).ok());
         let batch = client.prepare(statements::BATCH).await?;
         let batch_put = client.prepare(statements::BATCH_PUT).await?;

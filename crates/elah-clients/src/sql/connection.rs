@@ -77,6 +77,14 @@ impl Connection {
         }
     }
 
+    /// Closes the connection, whatever the server still has to say.
+    pub(super) fn abort(self) {
+        match self {
+            Connection::Postgres(connection) => connection.abort(),
+            Connection::MySql(connection) => drop(connection),
+        }
+    }
+
     /// Ends the running statement on the server, and closes the connection.
     pub(super) async fn interrupt(self, settings: &Arc<Settings>) {
         match self {

@@ -1,4 +1,5 @@
-//! The statements that begin or end a transaction. A server runs one statement at a time, so its first words decide.
+//! The statements that the client does not run: those that begin or end a transaction, and copies. A server runs one statement at a time, so
+//! its first words decide.
 
 use super::placeholders::after_comment;
 
@@ -25,6 +26,18 @@ pub(super) fn begins_or_ends_transaction(sql: &str) -> bool {
     }
     // MariaDB's block of statements is BEGIN NOT ATOMIC.
     !is(second, &["TO", "PREPARED", "NOT"])
+}
+
+/// True for PostgreSQL's COPY from or to the client.
+pub(super) fn copies_with_client(sql: &str) -> bool {
+    let mut words = Words(sql.as_bytes());
+    if !words.take().is_some_and(|word| word.eq_ignore_ascii_case(b"COPY")) {
+        return false;
+    }
+    // Each second part is quoted: a file, a program or a name.
+    let unquoted = sql.split(['\'', '"']).step_by(2);
+    let mut words = unquoted.flat_map(|part| part.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+    words.any(|word| word.eq_ignore_ascii_case("STDIN") || word.eq_ignore_ascii_case("STDOUT"))
 }
 
 /// The words at the beginning, without comments, up to other characters.
@@ -82,6 +95,16 @@ mod tests {
             "/* a /* b */ c */ COMMIT -- d",
         ] {
             assert!(begins_or_ends_transaction(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_copy_from_or_to_the_client_is_known() {
+        for sql in ["COPY t FROM STDIN", "/* a */ copy t (a, b) from stdin with (format csv)", "COPY (SELECT 1) TO STDOUT;"] {
+            assert!(copies_with_client(sql), "{sql}");
+        }
+        for sql in ["COPY t FROM '/tmp/stdin'", "COPY \"stdin\" TO PROGRAM 'cat > stdout'", "SELECT stdin FROM copy", "COPY"] {
+            assert!(!copies_with_client(sql), "{sql}");
         }
     }
 

@@ -136,14 +136,20 @@ impl Lease {
         matches!(self.state, State::Clean | State::InTransaction)
     }
 
-    /// A statement that would begin or end a transaction is not run: the pool would give its connection to others in that state.
+    /// A statement that would begin or end a transaction is not run: the pool would give its connection to others in that state. Nor is
+    /// one after which the server expects, or sends, other messages than those of a query.
     fn check(&self, sql: &Arc<str>) -> Result<(), Error> {
         self.check_open()?;
-        if !control::begins_or_ends_transaction(sql) {
-            return Ok(());
+        if control::begins_or_ends_transaction(sql) {
+            return Err(self.unusable(sql, "The client begins and ends transactions itself: use `transaction`"));
         }
-        let reason = "The client begins and ends transactions itself: use `transaction`";
-        Err(self.unusable(sql, reason))
+        if control::copies_with_client(sql) {
+            return Err(self.unusable(
+                sql,
+                "The client has no COPY FROM STDIN and TO STDOUT: insert several rows with a statement, use `each_row`",
+            ));
+        }
+        Ok(())
     }
 
     /// Fails when the server has ended the transaction: each further statement would be stored at once, by itself.
@@ -231,7 +237,8 @@ impl Drop for Lease {
         match self.state {
             State::Clean if connection.is_in_transaction() != Some(true) && !self.is_read_only => self.idle.put_back(connection),
             // Dropping it closes it, and the server rolls back.
-            State::Clean | State::InTransaction | State::Broken => drop(connection),
+            State::Clean | State::InTransaction => drop(connection),
+            State::Broken => connection.abort(),
             State::Busy => interrupt(connection, Arc::clone(&self.settings), self.permit.take()),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
@@ -24,13 +25,13 @@ use super::tls;
 use statements::Statements;
 
 /// Connects to the first host that replies in its part of the time, and accepts writes if that is wanted, and signs in. The connection
-/// is one that `adjust` may have set up further. Its work runs on the current runtime, and ends when the client is dropped or the
-/// server closes; it calls `notified` for each notification of a channel that the connection listens to.
+/// is one that `adjust` may have set up further. Its work runs on the current runtime. It ends when the server closes, when the client is
+/// dropped and the server has replied to all, or when it is aborted; it calls `notified` for each notification of a channel that the connection listens to.
 pub async fn connect(
     settings: &Settings,
     adjust: impl FnOnce(&mut Config),
     notified: impl Fn() + Clone + Send + 'static,
-) -> Result<(Client, MakeRustlsConnect), Error> {
+) -> Result<(Client, MakeRustlsConnect, AbortHandle), Error> {
     let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
     let mut config = Config::new();
     config.user(&settings.user).dbname(&settings.database).connect_timeout(settings.bounds.connect);
@@ -69,14 +70,14 @@ pub async fn connect(
                         }
                     }
                 };
-                tokio::spawn(async move {
+                let work = tokio::spawn(async move {
                     tokio::select! {
                         () = work => {}
                         () = replaced => {}
                     }
                 });
                 match timeout_at(deadline, refuse_standby(&client, settings)).await {
-                    Ok(Ok(())) => return Ok((client, tls)),
+                    Ok(Ok(())) => return Ok((client, tls, work.abort_handle())),
                     Ok(Err(cause)) => cause,
                     Err(_) => format!("no reply within {} s", part.as_secs_f64()),
                 }
@@ -121,13 +122,14 @@ pub(super) struct Connection {
     statements: Statements,
     tls: MakeRustlsConnect,
     server: Arc<str>,
+    work: AbortHandle,
 }
 
 impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
-        let (client, tls) = connect(settings, |_| (), || ()).await?;
-        let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server };
+        let (client, tls, work) = connect(settings, |_| (), || ()).await?;
+        let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server, work };
         connection.command(&"SET TIME ZONE 'UTC'".into()).await?;
         Ok(connection)
     }
@@ -176,9 +178,15 @@ impl Connection {
         }
     }
 
+    /// Closes it without waiting for the replies that are due: in the middle of a COPY there will be none. The server rolls back.
+    pub(super) fn abort(self) {
+        self.work.abort();
+    }
+
     /// Asks the server, on a separate connection, to end the statement of this one, and closes it.
     pub(super) async fn interrupt(self) {
-        let _ = self.client.cancel_token().cancel_query(self.tls).await;
+        let _ = self.client.cancel_token().cancel_query(self.tls.clone()).await;
+        self.abort();
     }
 
     /// Sends a statement, and waits until the server has bound its parameters and planned it. A refusal before that has no effect:
