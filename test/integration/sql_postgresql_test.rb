@@ -73,6 +73,19 @@ class SQLPostgreSQLTest < Minitest::Test
                  sql.rows("SELECT ?::timestamptz, (?::timestamp)::text", time, time).first
   end
 
+  # Each left a session behind, which waited for the client's rows until the process ended, and kept its locks.
+  def test_a_copy_with_the_client_is_refused
+    assert_raises(Elah::SQL::Error) { sql.execute("COPY (SELECT 1) TO STDOUT") }
+    sql.execute("CREATE TABLE copies (n int PRIMARY KEY)")
+    error = assert_raises(Elah::SQL::Error) do
+      sql.transaction { |tx| tx.execute("INSERT INTO copies VALUES (1)") && tx.execute("COPY copies FROM STDIN") }
+    end
+    assert_match(/has no COPY FROM STDIN/, error.message)
+    assert_equal 1, sql.execute("INSERT INTO copies VALUES (1)").affected_rows, "the transaction is over"
+  ensure
+    sql.execute("DROP TABLE IF EXISTS copies")
+  end
+
   # An error of its second step was taken for that of an old plan: the procedure ran again, and had booked twice.
   def test_a_procedure_that_fails_after_it_has_committed_runs_once
     sql.execute("CREATE TABLE bookings (n int)")
