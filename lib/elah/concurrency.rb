@@ -167,7 +167,7 @@ module Elah
 
     # @return [Elah::Task, nil] what the calling code belongs to: a request, a spawned fiber or a block of {offload}
     # @api private
-    def current_task = current_loop&.current_task || Offload::Job.current_task
+    def current_task = current_loop&.current_task || (Offload::Job.current_task unless Elah.autoload?(:Offload))
 
     private
 
