@@ -1,5 +1,5 @@
-//! The statements that the client does not run: those that begin or end a transaction, and copies. A server runs one statement at a time, so
-//! its first words decide.
+//! The statements that the client does not run: those that begin or end a transaction, and copies. A server runs one statement at a
+//! time, so its first words decide.
 
 use super::placeholders::after_comment;
 

@@ -144,10 +144,9 @@ impl Lease {
             return Err(self.unusable(sql, "The client begins and ends transactions itself: use `transaction`"));
         }
         if control::copies_with_client(sql) {
-            return Err(self.unusable(
-                sql,
-                "The client has no COPY FROM STDIN and TO STDOUT: insert several rows with a statement, use `each_row`",
-            ));
+            return Err(
+                self.unusable(sql, "The client has no COPY FROM STDIN or TO STDOUT: use INSERT with many rows, and `each_row`")
+            );
         }
         Ok(())
     }

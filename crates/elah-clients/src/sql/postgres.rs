@@ -25,8 +25,9 @@ use super::tls;
 use statements::Statements;
 
 /// Connects to the first host that replies in its part of the time, and accepts writes if that is wanted, and signs in. The connection
-/// is one that `adjust` may have set up further. Its work runs on the current runtime. It ends when the server closes, when the client is
-/// dropped and the server has replied to all, or when it is aborted; it calls `notified` for each notification of a channel that the connection listens to.
+/// is one that `adjust` may have set up further. Its work runs on the current runtime. It ends when the server closes, when the client
+/// is dropped and the server has replied to all, or when it is aborted. It calls `notified` for each notification of a channel that the
+/// connection listens to.
 pub async fn connect(
     settings: &Settings,
     adjust: impl FnOnce(&mut Config),
