@@ -40,7 +40,6 @@ module Elah
       AppFile.compile(@app) if @app # there is none when its code failed to load in a restart
       worker = Worker.new(@app, @config, @log) if @app
       warn_of_gates
-      warn_of_missing_cluster
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
       @pid = nil
@@ -85,13 +84,6 @@ module Elah
 
       @log.warn("Fibers have a smaller stack than threads here, so code that recurses deeply can fail with SystemStackError: use `elah serve " \
                 "config.ru`, or start it as `#{variables.join(' ')} #{Restart.command}`")
-    end
-
-    # The URL of the cluster may come from a variable that is empty.
-    def warn_of_missing_cluster
-      return if @app.nil? || !(@config.cluster_listen || @config.cluster_node) || (!Elah.autoload?(:Store) && Store.clusters.any?)
-
-      @log.warn("cluster_listen and cluster_node have no effect: the loaded app has opened no store on a cluster, and keeps its state on this machine")
     end
 
     # A server knows the routes of the API that it runs itself, and no others.

@@ -40,7 +40,8 @@ module Elah
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
     FREE_ATTEMPTS_MAX = 4
 
-    URL = %r{\A\w+://}.freeze
+    # A URL with a slash too few is no folder either.
+    URL = %r{\A(?:\w+://|postgres(?:ql)?:)}.freeze
     private_constant :URL
 
     class << self
@@ -87,7 +88,7 @@ module Elah
       # @return [Hash{Symbol=>Integer}] the numbers of `pages` and `entries`
       # @raise [Damaged] when a page is damaged
       # @raise [CannotOpen]
-      def check(dir) = %i[pages entries].zip(check_native(dir.to_s)).to_h
+      def check(dir) = %i[pages entries].zip(check_native(folder(dir))).to_h
 
       # Copies a store to a smaller file, without free pages, which takes the place of its own.
       #
@@ -97,7 +98,7 @@ module Elah
       # @raise [Damaged] when a page is damaged
       # @raise [CannotOpen]
       # @raise [Full] when the disk has no room for the smaller file beside the other one
-      def compact(dir) = compact_native(dir.to_s)
+      def compact(dir) = compact_native(folder(dir))
 
       # Reads every page and entry of a store, whether other processes use it or not.
       #
@@ -107,7 +108,7 @@ module Elah
       #   `entries` and `bytes`
       # @raise [Damaged] when a page is damaged
       # @raise [CannotOpen]
-      def stats(dir) = stats_native(dir.to_s)
+      def stats(dir) = stats_native(folder(dir))
 
       # Waits until what entities have acknowledged from memory is stored.
       #
@@ -168,6 +169,15 @@ module Elah
       def clusters = @clusters ||= []
 
       private :open_native, :troubles_native, :check_native, :compact_native, :stats_native
+
+      private
+
+      # The message has no URL, because a URL has a password.
+      def folder(dir)
+        return dir.to_s unless dir.to_s.b.match?(URL)
+
+        raise CannotOpen, "This needs the folder of a store: for a cluster's database use the tools of PostgreSQL."
+      end
     end
 
     # @!method table(name)

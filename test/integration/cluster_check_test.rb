@@ -67,6 +67,18 @@ class ClusterCheckTest < Minitest::Test
     end
   end
 
+  # The log said that the options had no effect.
+  def test_a_store_that_a_hook_opens_is_on_the_cluster
+    app = <<~RUBY
+      url = Elah.config.state
+      Elah::Config.at(:before_worker_boot) { Elah::Store.open(url) }
+      run ->(_) { [200, {}, []] }
+    RUBY
+    AppCluster.start(app: app, servers: 1, cluster_node: "one", cluster_listen: "127.0.0.1:#{PORTS}") do |cluster|
+      refute_match(/no effect/, cluster.servers[0].log)
+    end
+  end
+
   private
 
   def tls(node, certificates = @certificates)

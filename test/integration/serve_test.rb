@@ -118,9 +118,33 @@ class ServeTest < Minitest::Test
   # With an empty variable for the URL each machine kept a state of its own, without a word.
   def test_options_of_a_cluster_without_one_are_told
     app = "class App < Elah::API\nget('/') { Elah.config.cluster.inspect }\nend\nrun App\n"
-    ElahServer.start(app, env: { "ELAH_CLUSTER" => "" }, cluster_listen: "127.0.0.1:23000-23009") do |server|
-      assert_equal "nil", server.get("/").body
-      server.wait_for(/WARN .*cluster_listen and cluster_node have no effect/)
+    told = { { cluster_node: "one", workers: 1 } => /cluster_listen and cluster_node have no effect/,
+             { workers: 2 } => /WARN .*\] cluster_listen has no effect/ }
+    told.each do |options, warning|
+      log = serve(app, env: { "ELAH_CLUSTER" => "" }, cluster_listen: "127.0.0.1:23000-23009", **options) do |server|
+        assert_equal "nil", server.get("/").body
+        server.wait_for(warning)
+        server.stop
+        server.log
+      end
+      assert_equal 1, log.scan("no effect").size
+    end
+  end
+
+  # A text without "postgres://" was the name of a folder in the working directory, password and all.
+  def test_a_wrong_cluster_ends_the_start_and_the_message_hides_its_password
+    Dir.mktmpdir do |folder|
+      app, file = %w[app.rb config.rb].map { |name| File.join(folder, name) }
+      File.write(app, "Elah::Store.open(Elah.config.state)\nrun ->(_) { [200, {}, []] }\n")
+      ["app:secret@db1/shop", "postgres:/app:secret@db1/shop", "postgres://app:secret@db1:x/shop"].each do |wrong|
+        File.write(file, "cluster #{wrong.inspect}")
+        [[{}, "--cluster", wrong], [{ "ELAH_CLUSTER" => wrong }], [{}, "--config", file]].each do |env, *flags|
+          out, status = Open3.capture2e(env, "timeout", "60", ElahServer::EXECUTABLE, "serve", app, "--port", "0",
+                                        *flags, chdir: folder)
+          assert_equal 2, status.exitstatus
+          refute_includes out, "secret"
+        end
+      end
     end
   end
 

@@ -87,7 +87,9 @@ class SupervisorReplacementTest < Minitest::Test
     get(:read) do
       store = Elah::Store.open("shop")
       pages = store.table("pages")
-      150.times { |part| store.transaction { |tx| 200.times { |page| tx.put(pages, "\#{part} \#{page}", "v" * 3900) } } }
+      150.times do |part|
+        store.transaction { |tx| 200.times { |page| tx.put(pages, "\#{part} \#{page}", "v" * 3900) } }
+      end
       count = 0
       pages.each(batch: 100) { count += 1 }
       count.to_s

@@ -235,7 +235,8 @@ class ConfigTest < Minitest::Test
   # It was the name of a folder in the working directory, and each machine had one of its own.
   def test_a_cluster_is_the_url_of_a_postgresql_database
     assert_equal "postgresql://db1/shop", load(flags: { cluster: "postgresql://db1/shop" }).state
-    ["app:secret@db1/shop", "db1", "postgres:/app:secret@db1/shop", "mysql://app:secret@db1/shop", "postgres://"].each do |wrong|
+    ["app:secret@db1/shop", "db1", "postgres:/app:secret@db1/shop", "mysql://app:secret@db1/shop",
+     "postgres://"].each do |wrong|
       message = assert_raises(Elah::OptionError) { load(env: { "ELAH_CLUSTER" => wrong }) }.message
       assert_equal "cluster must be postgres://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/DATABASE, not what was given " \
                    "(environment variable ELAH_CLUSTER).", message

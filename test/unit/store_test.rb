@@ -203,6 +203,25 @@ class StoreFolderTest < StoreCase
     end
   end
 
+  # It was a folder in the working directory.
+  def test_a_url_of_a_database_with_a_slash_too_few_is_refused
+    Dir.chdir(@dir) do
+      %w[postgres:/app:secret@db1/shop postgresql:app:secret@db1].each do |url|
+        refute_match(/secret/, assert_raises(Elah::OptionError) { Elah::Store.open(url) }.message)
+      end
+      assert_empty Dir.glob("postgres*")
+    end
+  end
+
+  # The message had the URL, with its password.
+  def test_a_database_has_no_file_to_check
+    refusal = "This needs the folder of a store: for a cluster's database use the tools of PostgreSQL."
+    %i[check stats compact].each do |action|
+      error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.send(action, "postgres://app:secret@db1/shop") }
+      assert_equal refusal, error.message
+    end
+  end
+
   def test_bounds_of_a_client_are_refused
     error = assert_raises(ArgumentError) { Elah::Store.open(@dir, connections_max: 4) }
     assert_equal "connections_max: only for the URL of a cluster", error.message

@@ -227,7 +227,7 @@ module Elah
     end
 
     group :sinks do
-      option :sink_journal_bytes_max, :integer, "Limits the journal of a sink in each worker, to at least four times " \
+      option :sink_journal_bytes_max, :integer, "Limits the journal of a sink in each worker, at least to somewhat more than four times " \
                                                 "`sink_event_bytes_max`; further events are refused with 503.",
              unit: "bytes", default: 268_435_456, range: 65_536..(1 << 40)
       option :sink_event_bytes_max, :integer, "Refuses a longer event with 413.", unit: "bytes", default: 1_048_576, range: 64..(1 << 26)
@@ -236,7 +236,8 @@ module Elah
              unit: "bytes", default: 4_194_304, range: BYTES
       option :sink_linger_seconds, :float, "Lets a batch grow for this long after its first event.",
              unit: "seconds", default: 0.02, range: 0.0..60.0
-      option :sink_busy_share, :float, "Uses this share of the CPU time for deliveries while requests arrive; more when half of the journal is full.",
+      option :sink_busy_share, :float, "Uses this share of the worker's CPU time for deliveries while requests arrive; " \
+                                       "more when half of the journal is full.",
              default: 0.01, range: 0.001..1.0
       option :sink_sync_seconds, :float, "Syncs an event to disk within this time when no caller waits for it.",
              unit: "seconds", default: 1.0, range: SECONDS

@@ -66,7 +66,7 @@ module Elah
       Adapters.return_connections if @config.adapters?
       IdleMemory.start(@loop)
       Descriptors.watch(@loop, @log)
-      Store::Watch.start(@loop, @log)
+      Store::Watch.start(@loop, @log, @config)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       open_peers unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)

@@ -9,7 +9,21 @@ module Elah
 
       # @param event_loop [Elah::EventLoop]
       # @param log [Elah::Log]
-      def self.start(event_loop, log) = new(event_loop, log).expect
+      # @param config [Elah::Config, nil] of a worker, whose hooks have run
+      def self.start(event_loop, log, config = nil)
+        warn_of_missing_cluster(log, config) if config
+        new(event_loop, log).expect
+      end
+
+      # The URL of the cluster may come from a variable that is empty. One worker tells it.
+      def self.warn_of_missing_cluster(log, config)
+        names = %i[cluster_listen cluster_node].select { |name| config.public_send(name) }
+        return if names.empty? || Store.clusters.any? || Placement.current.slot.positive?
+
+        log.warn("#{names.join(' and ')} #{names.one? ? 'has' : 'have'} no effect: the app has opened no store on a cluster, " \
+                 "so it keeps its state on this machine")
+      end
+      private_class_method :warn_of_missing_cluster
 
       # @param event_loop [Elah::EventLoop]
       # @param log [Elah::Log]

@@ -70,7 +70,6 @@ class JetStreamTest < Minitest::Test
 
   def replying(text, &block) = with_stream(reply: ->(client, inbox) { send_reply(client, inbox, text) }, &block)
 
-  # The brackets went to the name lookup, so it never connected.
   # A NoMethodError on it, on Ruby before 3.4, brought the password into the log.
   def test_no_text_for_people_has_the_password
     password = "hidden".reverse # not as the source has it, which the message shows
@@ -78,6 +77,7 @@ class JetStreamTest < Minitest::Test
     refute_includes stream.inspect + assert_raises(NoMethodError) { stream.nothing }.message, password
   end
 
+  # The brackets went to the name lookup, so it never connected.
   def test_a_url_may_have_an_ipv6_address
     liar = Liar.new(INFO, host: "::1") { |client, inbox| send_reply(client, inbox, ACKNOWLEDGED) }
     stream = Elah::Sink::JetStream.new(liar.url(host: "[::1]"), stream: "S")

@@ -10,9 +10,9 @@ module Elah
     # One row of the table of options: its names and its valid values. Converts text of the command line, the environment or the config file
     # to a checked value.
     #
-    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners, :port_range, :tls_files; `unit` is "bytes",
-    # "seconds", "ms" or nil; `range` limits a number, `values` lists the choices; `variable` is a name that other servers read too (PORT), in
-    # addition to ELAH_<NAME>; `limit` marks an option that the core enforces.
+    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners, :port_range, :tls_files, :postgres_url; `unit` is
+    # "bytes", "seconds", "ms" or nil; `range` limits a number, `values` lists the choices; `variable` is a name that other servers read too
+    # (PORT), in addition to ELAH_<NAME>; `limit` marks an option that the core enforces.
     Option = Struct.new(:name, :group, :type, :unit, :default, :range, :values, :variable, :limit, :summary, keyword_init: true)
 
     # The checks and the spellings of a row.
