@@ -30,7 +30,7 @@ class CliTest < Minitest::Test
 
   def test_flags_of_every_option_reach_the_configuration
     Elah::Options.all.each do |option|
-      next if %i[config boolean listeners port_range tls_files].intersect?([option.name, option.type])
+      next if %i[config boolean listeners port_range tls_files postgres_url].intersect?([option.name, option.type])
 
       value = option.default&.to_s || "1"
       config = arguments(option.flag, value).config

@@ -64,10 +64,7 @@ impl Error {
 
     pub(super) fn unread(error: &io::Error) -> Self {
         match error.raw_os_error() {
-            // Without descriptors or memory, or while its file is away.
-            Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOENT | libc::ENOTDIR) => {
-                Error::Unreadable { why: error.to_string() }
-            }
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => Error::Unreadable { why: error.to_string() },
             _ => Error::failed("a segment could not be read", error),
         }
     }
