@@ -40,9 +40,12 @@ module Elah
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
     FREE_ATTEMPTS_MAX = 4
 
+    # The time for which {#now} stands still after the clock was set back. After a larger step timers and holds would wait too long.
+    STANDS_MS = 60_000
+
     # A URL with a slash too few is no folder either.
     URL = %r{\A(?:\w+://|postgres(?:ql)?:)}.freeze
-    private_constant :URL
+    private_constant :STANDS_MS, :URL
 
     class << self
       # @!method release_all
@@ -151,6 +154,12 @@ module Elah
         trouble&.then { |_dir, reason| raise NotReady, reason }
       end
 
+      # @param last_ms [Integer, nil] the last time of a clock that may be set
+      # @param now_ms [Integer] its time now
+      # @return [Integer] the time for those who expect it to go on
+      # @api private
+      def following(last_ms, now_ms) = last_ms && last_ms - now_ms <= STANDS_MS ? [last_ms, now_ms].max : now_ms
+
       # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason; for a cluster its
       #   URL without the password
       def troubles = troubles_native(false).to_h.update(clusters.dup.filter_map(&:trouble).to_h)
@@ -216,10 +225,11 @@ module Elah
       Store.leave_entities(dir)
     end
 
-    # The time of the clock by which entries expire: that of the system, or the `clock:` of {open}. It never goes back.
+    # The time of the clock by which entries expire: that of the system, or the `clock:` of {open}. When that is set back by up to a minute, this
+    # time stands still until then; after a larger step it goes back too.
     #
     # @return [Time]
-    def now = Time.at(0, @latest_ms = [@latest_ms || 0, now_ms].max, :millisecond)
+    def now = Time.at(0, @latest_ms = Store.following(@latest_ms, now_ms), :millisecond)
 
     # @!method check_shards(shards)
     #   @param shards [Integer]

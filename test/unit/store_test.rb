@@ -192,7 +192,15 @@ class StoreFolderTest < StoreCase
     assert_equal "", @store.table("t1023").get("a")
   end
 
-  def test_the_time_is_that_of_its_clock_and_does_not_go_back
+  # After a database's clock was ahead for a moment, the time stood still until it had passed that: timers and holds
+  # waited, ten minutes for instance, in each process that had seen it.
+  def test_the_time_goes_back_only_with_a_clock_that_is_set_back_by_more_than_a_minute
+    last = nil
+    seen = [600_000, 540_000, 599_000, 539_999, 540_001].map { |now_ms| last = Elah::Store.following(last, now_ms) }
+    assert_equal [600_000, 600_000, 600_000, 539_999, 540_001], seen
+  end
+
+  def test_the_time_is_that_of_its_clock
     assert_equal Time.at(1_000_000), @store.now
     let_pass(1.5)
     assert_equal Time.at(1_000_001.5), @store.now
