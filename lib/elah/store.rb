@@ -40,7 +40,7 @@ module Elah
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
     FREE_ATTEMPTS_MAX = 4
 
-    # The time for which {#now} stands still after the clock was set back. After a larger step timers and holds would wait too long.
+    # Over a step back of the clock of up to this, {#now} stands still. With a larger one timers and holds would wait too long.
     STANDS_MS = 60_000
 
     # A URL with a slash too few is no folder either.
