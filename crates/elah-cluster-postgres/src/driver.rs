@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use elah_clients::sql::Settings;
 use elah_cluster::{Action, Config, Event, Held, Machine, Role, Seen};
 use elah_store::{Claim, Error as StoreError, Told};
 use tokio::runtime::Builder;
@@ -62,6 +63,8 @@ struct Driver {
     jobs: UnboundedReceiver<Job>,
     inputs: UnboundedReceiver<Input>,
     report: UnboundedSender<Input>,
+    /// Of both readers.
+    readers: Arc<Settings>,
     /// For rows.
     reader: Rc<Reader>,
     /// For the board, for fences and for announcements: they wait for no read of rows.
@@ -95,8 +98,9 @@ struct Driver {
 impl Driver {
     fn new(options: Options, address: String, role: Role, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
-        let reader = Rc::new(Reader::new(Arc::clone(&options.readers)));
-        let board = Rc::new(Reader::listening(Arc::clone(&options.readers)));
+        let readers = Arc::new(options.settings.apart());
+        let reader = Rc::new(Reader::new(Arc::clone(&readers)));
+        let board = Rc::new(Reader::listening(Arc::clone(&readers)));
         let own = Registration {
             writer: shared.writer(),
             node: options.node.clone(),
@@ -112,6 +116,7 @@ impl Driver {
             jobs,
             inputs,
             report,
+            readers,
             reader,
             board,
             own,
@@ -275,7 +280,8 @@ impl Driver {
             Input::Connected(connection, sequence) if connection == self.connection => {
                 let before = std::mem::replace(&mut self.server, sequence.server);
                 if before.is_some() && before != self.server {
-                    self.options.readers.close_connections();
+                    self.readers.close_connections();
+                    self.options.others.close_connections();
                 }
                 self.sequence = Some(sequence);
                 Event::Connected

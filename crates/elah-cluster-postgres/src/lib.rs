@@ -37,11 +37,11 @@ use shared::Shared;
 /// What a process tells the cluster of itself.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database, for the writer's connection.
+    /// The database.
     pub settings: Arc<Settings>,
-    /// The same for what reads, and for all else of the process that uses the database: these connections are closed when the writer's
-    /// had to be opened to another server, since theirs may be silent for good.
-    pub readers: Arc<Settings>,
+    /// Of all other connections of the process to the database. They are closed when the writer's had to be opened to another server, since
+    /// theirs may be silent for good.
+    pub others: Arc<Settings>,
     /// The name of this machine.
     pub node: String,
     /// Where processes of this machine call this one.

@@ -86,7 +86,7 @@ pub enum Target {
     Primary,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub engine: Engine,
     /// At least one. PostgreSQL may have several, which are tried in turn.
@@ -118,6 +118,11 @@ impl fmt::Debug for Password {
 }
 
 impl Settings {
+    /// The same for connections that [`Settings::close_connections`] of these leaves open.
+    pub fn apart(&self) -> Settings {
+        Settings { replaced: Arc::default(), ..self.clone() }
+    }
+
     /// Closes the connections that were opened with these settings, because their server has been replaced, and says nothing any more.
     /// What runs on them fails. PostgreSQL only.
     pub fn close_connections(&self) {

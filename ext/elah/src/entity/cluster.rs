@@ -21,7 +21,7 @@ pub(crate) struct RubyCluster {
 impl RubyCluster {
     /// The URL of the database, the limits of the writer's connection, who else uses it, and what others may know of this process. It
     /// takes no part yet.
-    fn open(ruby: &Ruby, url: String, bounds: RHash, readers: &RubySql, own: RHash) -> Result<Self, Error> {
+    fn open(ruby: &Ruby, url: String, bounds: RHash, others: &RubySql, own: RHash) -> Result<Self, Error> {
         fn fetch<T: TryConvert>(ruby: &Ruby, own: RHash, name: &str) -> Result<T, Error> {
             own.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
         }
@@ -33,7 +33,7 @@ impl RubyCluster {
         let node: String = fetch(ruby, own, "node")?;
         let options = Options {
             settings: Arc::new(settings),
-            readers: readers.settings(),
+            others: others.settings(),
             node: node.clone(),
             socket: fetch(ruby, own, "socket")?,
             lease: seconds("lease_seconds")?,

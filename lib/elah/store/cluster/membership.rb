@@ -15,7 +15,7 @@ module Elah
         # highest that all of them speak, which only grows.
         VERSION = 1
 
-        # Limits of the writer's connection.
+        # Limits of the connections of the writer and the reader.
         BOUNDS = { connections_max: 1, waiters_max: 0, statements_max: 64, pool_seconds: 5.0, connect_seconds: 5.0, query_seconds: 30.0,
                    idle_seconds: 300.0 }.freeze
 
