@@ -8,6 +8,7 @@ mod control;
 mod error;
 mod held;
 mod idle;
+mod interrupts;
 mod lease;
 mod mysql;
 mod outlet;
@@ -24,6 +25,7 @@ mod value;
 
 pub use client::Client;
 pub use error::{Error, Kind, Refusal};
+pub use interrupts::interrupts;
 pub use pool::Status;
 pub use postgres::{chain, connect as connect_postgres};
 pub use rows::Rows;

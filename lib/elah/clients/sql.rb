@@ -23,7 +23,14 @@ module Elah
     include Statements
 
     MAY_BE_ZERO = %i[waiters_max statements_max].freeze
-    private_constant :MAY_BE_ZERO
+    # Time for which the end of a process waits until the server has been asked to end abandoned statements, which it would go on with.
+    EXIT_SECONDS = 2
+    private_constant :MAY_BE_ZERO, :EXIT_SECONDS
+
+    at_exit do
+      due = Concurrency.now + EXIT_SECONDS
+      sleep(0.005) until Clients::SQL.interrupts.zero? || Concurrency.now > due
+    end
 
     # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or `mysql://`; `?sslmode=disable|prefer|require|verify-full`
     #   and `&sslrootcert=FILE`. PostgreSQL may have several hosts, `HOST1:PORT1,HOST2:PORT2`, which are tried in turn, and

@@ -79,7 +79,7 @@ module Elah
     def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @started = @deadline = nil
       @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
-      @limit = @own_limit = @unlimited_from = @inherited = nil
+      @limit = @own_limit = @unlimited_from = @shielded_from = @inherited = nil
       @raising_shields = @shields = @unit = @started_count = 0
       @transient = is_transient
       @service = is_service
@@ -134,6 +134,7 @@ module Elah
       unit = enter_block
       before = @unlimited_from
       @unlimited_from = @limit
+      @shielded_from = @limit if @shields.zero?
       @shields += 1
       yield
     ensure
@@ -173,7 +174,7 @@ module Elah
     # Leaves the blocks that have not ended with their request or call.
     def leave_blocks
       @unit += 1
-      @deadline = @own_limit = @limit = @unlimited_from = @masks = nil
+      @deadline = @own_limit = @limit = @unlimited_from = @shielded_from = @masks = nil
       @shields = 0
     end
 

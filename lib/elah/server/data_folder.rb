@@ -20,7 +20,7 @@ module Elah
     def self.check(config, state)
       path, given = state.map { |written| Restart.read_path(written) }
       found = real(config.data)
-      return if given.b != config.given_data.b || path.b == found.b || Dir.glob(FILES, base: path).empty?
+      return if given.b != config.given_data.b || File.identical?(path, found) || Dir.glob(FILES, base: path).empty?
 
       raise OptionError, "The data folder #{Text.utf8(given)} is #{Text.utf8(path)} until now, and would be #{Text.utf8(found)}, without the data: " \
                          "set the option data to a path that is the same in every release."

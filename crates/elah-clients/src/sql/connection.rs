@@ -85,8 +85,8 @@ impl Connection {
         }
     }
 
-    /// Ends the running statement on the server, and closes the connection.
-    pub(super) async fn interrupt(self, settings: &Arc<Settings>) {
+    /// Ends the running statement on the server.
+    pub(super) async fn interrupt(&self, settings: &Arc<Settings>) {
         match self {
             Connection::Postgres(connection) => connection.interrupt().await,
             Connection::MySql(connection) => connection.interrupt(settings).await,

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Builder;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
@@ -12,6 +11,7 @@ use super::connection::Connection;
 use super::control;
 use super::error::Error;
 use super::idle::IdleConnections;
+use super::interrupts::interrupt;
 use super::outlet::Outlet;
 use super::rows::Rows;
 use super::settings::Settings;
@@ -241,16 +241,4 @@ impl Drop for Lease {
             State::Busy => interrupt(connection, Arc::clone(&self.settings), self.permit.take()),
         }
     }
-}
-
-/// Ends a connection and its statement, on a separate thread, because the loop of the caller may end earlier.
-fn interrupt(connection: Connection, settings: Arc<Settings>, permit: Option<OwnedSemaphorePermit>) {
-    let work = move || {
-        if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
-            let _ = runtime.block_on(async { timeout(settings.bounds.connect, connection.interrupt(&settings)).await });
-        }
-        drop(permit);
-    };
-    // Without a thread, the connection is closed like any other.
-    let _ = std::thread::Builder::new().name("elah-interrupt".to_owned()).spawn(work);
 }

@@ -128,7 +128,7 @@ impl Connection {
     }
 
     /// Kills the connection and its statement through another one. The server would not notice that nobody waits.
-    pub(super) async fn interrupt(self, settings: &Settings) {
+    pub(super) async fn interrupt(&self, settings: &Settings) {
         let id = self.conn.id();
         if let Ok(mut killer) = connect(settings).await {
             let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;

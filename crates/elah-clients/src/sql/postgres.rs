@@ -184,10 +184,9 @@ impl Connection {
         self.work.abort();
     }
 
-    /// Asks the server, on a separate connection, to end the statement of this one, and closes it.
-    pub(super) async fn interrupt(self) {
+    /// Asks the server, on a separate connection, to end the statement of this one.
+    pub(super) async fn interrupt(&self) {
         let _ = self.client.cancel_token().cancel_query(self.tls.clone()).await;
-        self.abort();
     }
 
     /// Sends a statement, and waits until the server has bound its parameters and planned it. A refusal before that has no effect:

@@ -38,12 +38,17 @@ impl Isolation {
 /// How long a rollback waits for the statement of another task.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// How long a rollback waits for its reply: to close the connection has the same effect.
+const ROLLBACK_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Several tasks may call its methods; they wait for each other.
 pub struct Transaction {
     lease: Arc<Shared>,
     server: Arc<str>,
     /// The task that reads, or has read, the rows of the last stream.
     reading: std::sync::Mutex<Option<AbortHandle>>,
+    /// Why it can no longer be committed, also when it is over.
+    failure: std::sync::Mutex<Option<Error>>,
 }
 
 impl Transaction {
@@ -70,17 +75,24 @@ impl Transaction {
         lease.note_transaction(true);
         begun?;
         let server = Arc::clone(&settings.server);
-        Ok(Transaction { lease: Shared::new(lease), server, reading: std::sync::Mutex::default() })
+        Ok(Transaction {
+            lease: Shared::new(lease),
+            server,
+            reading: std::sync::Mutex::default(),
+            failure: std::sync::Mutex::default(),
+        })
     }
 
     pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
         Box::pin(async move {
             let mut held = self.lease.hold().await;
             let statement = Statement::new(sql, params);
-            tokio::select! {
+            let rows = tokio::select! {
                 rows = self.open(&mut held)?.run(&statement) => rows,
-                () = self.lease.abandoned() => Err(self.over()),
-            }
+                () = self.lease.abandoned() => return Err(self.over()),
+            };
+            self.note_failure(&mut held);
+            rows
         })
     }
 
@@ -104,7 +116,9 @@ impl Transaction {
                 SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
             };
             let mut held = self.lease.hold().await;
-            self.open(&mut held)?.command_inside(&format!("{words} elah_{number}")).await
+            let done = self.open(&mut held)?.command_inside(&format!("{words} elah_{number}")).await;
+            self.note_failure(&mut held);
+            done
         })
     }
 
@@ -135,7 +149,7 @@ impl Transaction {
             }
             let Ok(mut held) = timeout(PATIENCE, self.lease.hold()).await else { return self.abandon() };
             if let Some(lease) = held.take().filter(Lease::is_usable) {
-                let _ = Transaction::finish(lease, "ROLLBACK").await;
+                let _ = timeout(ROLLBACK_PATIENCE, Transaction::finish(lease, "ROLLBACK")).await;
             }
         })
     }
@@ -156,8 +170,18 @@ impl Transaction {
         held.lease().ok_or_else(|| self.over())
     }
 
+    fn note_failure(&self, held: &mut Held) {
+        if let Some(lease) = held.lease() {
+            *locked(&self.failure) = lease.failure();
+        }
+    }
+
     fn over(&self) -> Error {
-        Error::Unusable { server: Arc::clone(&self.server), statement: None, reason: "The transaction is over".to_owned() }
+        locked(&self.failure).clone().unwrap_or_else(|| Error::Unusable {
+            server: Arc::clone(&self.server),
+            statement: None,
+            reason: "The transaction is over".to_owned(),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use elah_clients::sql::{Bounds, Client, Engine, Error as SqlError, Isolation, Settings, Status};
-use magnus::{Error, Module, Object, RArray, RHash, RModule, Ruby, Symbol, TryConvert, Value, function, method};
+use magnus::{Error, Module, Object, RArray, RClass, RHash, RModule, Ruby, Symbol, TryConvert, Value, function, method};
 
 use crate::concurrency::future_wait::{Home, PerHome};
 use crate::ruby::native_class;
@@ -98,6 +98,11 @@ impl RubySql {
         closed
     }
 
+    /// How many threads end abandoned statements of this process.
+    fn interrupts(_: RClass) -> u64 {
+        elah_clients::sql::interrupts()
+    }
+
     fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Relaxed)
     }
@@ -137,6 +142,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubySql>(ruby, clients, "SQL")?;
     class.define_singleton_method("open", function!(RubySql::open, 2))?;
+    class.define_singleton_method("interrupts", method!(RubySql::interrupts, 0))?;
     class.define_method("run", method!(RubySql::run, 3))?;
     class.define_method("stream", method!(RubySql::stream, 2))?;
     class.define_method("begin", method!(RubySql::begin, 2))?;

@@ -87,7 +87,7 @@ module Elah
       def overdue
         @own_limit&.due = nil
         self.deadline = nil
-        limit = in_shield? ? @unlimited_from : @limit
+        limit = in_shield? ? @shielded_from : @limit
         while limit
           limit.due = nil
           limit = limit.outer
