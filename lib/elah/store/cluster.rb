@@ -32,8 +32,9 @@ module Elah
     class Cluster
       include Interface::Opened
 
-      VALUES_AT = "SELECT r.value FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS q (tbl, key, place) " \
-                  "LEFT JOIN elah_rows r ON r.tbl = q.tbl AND r.key = q.key AND #{Schema::LIVE} ORDER BY place".freeze
+      VALUES_AT = "SELECT r.value FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS q (name, key, place) " \
+                  "LEFT JOIN elah_tables t ON t.name = q.name " \
+                  "LEFT JOIN elah_rows r ON r.tbl = t.tbl AND r.key = q.key AND #{Schema::LIVE} ORDER BY place".freeze
       # In a transaction.
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
@@ -118,9 +119,9 @@ module Elah
       # @raise [InvalidKey] when a key is empty or too long
       def values_at(*tables_and_keys)
         pairs = pairs(tables_and_keys)
-        tables = pairs.map { |table, _| own(table).id }
+        names = pairs.map { |table, _| own(table).name }
         keys = pairs.map { |_, key| Limits.key(key) }
-        database.read { |sql| sql.rows(VALUES_AT, tables, keys) }.flatten(1)
+        database.read { |sql| sql.rows(VALUES_AT, names, keys) }.flatten(1)
       end
 
       # (see Elah::Store#now)

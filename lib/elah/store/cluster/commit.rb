@@ -9,7 +9,10 @@ module Elah
         LOCKED_KEYS_MAX = 64
         # Of the values together: the statement has them in hexadecimal digits.
         BYTES_MAX = 256 * 1024**2
-        CALL = "SELECT elah_commit_1(#{(1..23).map { |number| "$#{number}" }.join(', ')})".freeze
+        # No row, and no call, when a number is not that of its name.
+        KNOWN = "NOT EXISTS (SELECT FROM unnest($%d::int[], $%d::text[]) AS k (tbl, name) LEFT JOIN %s t USING (tbl, name) WHERE t.tbl IS NULL)"
+        CALL = "SELECT elah_commit_1(#{(1..23).map { |number| "$#{number}" }.join(', ')}) WHERE #{format(KNOWN, 24, 25, 'elah_tables')} " \
+               "AND #{format(KNOWN, 26, 27, 'elah_counters')}".freeze
 
         # @param reads [ReadSet]
         # @param entries [Hash{Table=>Hash{String=>Transaction::Entry}}] pending writes
@@ -18,6 +21,8 @@ module Elah
           @reads = reads
           @puts, @gone = flat(entries).partition { |_, _, entry| entry.value }
           @counts = flat(changes)
+          @tables = [*entries.keys, *reads.ranges.map(&:table)].uniq
+          @counters = [*changes.keys, *reads.counts.map(&:counter)].uniq
         end
 
         # @return [Boolean] whether it writes nothing; what it has read was of one moment
@@ -29,12 +34,18 @@ module Elah
           bytes = @puts.sum { |_, _, entry| entry.value.bytesize }
           raise TooLarge, "A transaction with #{bytes} bytes is too large; it may have up to #{BYTES_MAX}." if bytes > BYTES_MAX
 
-          sql.value(CALL, *locks, *reads, *entries, *counts)
+          done = sql.rows(CALL, *locks, *reads, *entries, *counts, *names(@tables), *names(@counters))
+          return done.first.first if done.any?
+
+          [*@tables, *@counters].each(&:forget)
+          false
         end
 
         private
 
         def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [table.id, key, pending] } }
+
+        def names(owners) = [owners.map(&:id), owners.map(&:name)]
 
         def columns(rows, width) = rows.empty? ? Array.new(width) { [] } : rows.transpose
 

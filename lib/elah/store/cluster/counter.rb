@@ -6,15 +6,18 @@ module Elah
       # Counters of a cluster. Their methods are those of {Elah::Store::Counter}; each waits for the database, which stores every increment at once,
       # whatever the durability.
       class Counter
-        GET = "SELECT count FROM elah_counts WHERE tbl = $1 AND key = $2"
-        INCREMENT = "#{Schema::HELD} INSERT INTO elah_counts AS c (tbl, key, count) SELECT $1::int, $2::bytea, $3::bigint FROM held ON CONFLICT " \
-                    "(tbl, key) DO UPDATE SET count = c.count + EXCLUDED.count WHERE c.count + EXCLUDED.count <= $4 RETURNING count".freeze
+        GET = "SELECT count FROM elah_counts WHERE tbl = (SELECT tbl FROM elah_counters WHERE name = $1) AND key = $2"
+        HELD = format(Schema::HELD, "elah_counters").freeze
+        # No row without the name.
+        SUM = " SELECT (SELECT count FROM sum) FROM held"
+        INCREMENT = "#{HELD}, sum AS (INSERT INTO elah_counts AS c (tbl, key, count) SELECT tbl, $2::bytea, $3::bigint FROM held ON CONFLICT " \
+                    "(tbl, key) DO UPDATE SET count = c.count + EXCLUDED.count WHERE c.count + EXCLUDED.count <= $4 RETURNING count)#{SUM}".freeze
         # A key that has no value stays without one.
-        INCREMENT_OLD = "#{Schema::HELD} UPDATE elah_counts c SET count = c.count + $3 FROM held " \
-                        "WHERE tbl = $1 AND key = $2 AND c.count + $3 <= $4 RETURNING count".freeze
-        DELETE = "#{Schema::HELD} DELETE FROM elah_counts USING held WHERE tbl = $1 AND key = $2".freeze
+        INCREMENT_OLD = "#{HELD}, sum AS (UPDATE elah_counts c SET count = c.count + $3 FROM held " \
+                        "WHERE c.tbl = held.tbl AND key = $2 AND c.count + $3 <= $4 RETURNING count)#{SUM}".freeze
+        DELETE = "#{HELD} DELETE FROM elah_counts c USING held WHERE c.tbl = held.tbl AND key = $2".freeze
         HIGHEST = Limits::INTEGERS.max
-        private_constant :GET, :INCREMENT, :INCREMENT_OLD, :DELETE, :HIGHEST
+        private_constant :GET, :HELD, :SUM, :INCREMENT, :INCREMENT_OLD, :DELETE, :HIGHEST
 
         # @return [String]
         attr_reader :name
@@ -45,7 +48,8 @@ module Elah
           by = Limits.integer("by", by)
           check_durability(durability, max)
           max = max ? Limits.integer("max", max) : HIGHEST
-          @store.database.write { |sql| sql.value(by <= max ? INCREMENT : INCREMENT_OLD, id, key, by, max) }
+          increment = by <= max ? INCREMENT : INCREMENT_OLD
+          @store.counters.naming(@name) { @store.database.write { |sql| sql.rows(increment, @name, key, by, max).first } }.first
         rescue SQL::Error
           raise overflow(key, by)
         end
@@ -53,19 +57,22 @@ module Elah
         # (see Elah::Store::Counter#delete)
         def delete(key)
           key = Limits.key(key)
-          @store.database.write { |sql| sql.execute(DELETE, id, key) }.affected_rows == 1
+          @store.database.write { |sql| sql.execute(DELETE, @name, key) }.affected_rows == 1
         end
 
         # @return [Integer] its number; it is created if it is missing
         # @api private
         def id = @id ||= @store.counters.create(@name)
 
+        # Looks for the number again.
+        # @api private
+        def forget = @id = nil
+
         # @param sql [Elah::SQL::Statements]
         # @return [Integer, nil]
         # @api private
         def count(sql, key)
-          @id ||= @store.counters.find(sql, @name)
-          @id && sql.value(GET, @id, key)
+          sql.value(GET, @name, key)
         end
 
         # @return [Overflow]

@@ -5,6 +5,9 @@ module Elah
     class Cluster
       # The numbers of tables, or of counters, by their names.
       class Names
+        ATTEMPTS = 3
+        private_constant :ATTEMPTS
+
         # @param database [Database]
         # @param relation [String] of the names
         def initialize(database, relation)
@@ -13,20 +16,35 @@ module Elah
           @create = "INSERT INTO #{relation} (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
         end
 
-        # @param sql [Elah::SQL::Statements]
+        # Runs a statement that finds its table by the name, and creates the name where it does not: at the first use, and after a failover or a
+        # restored dump that has lost it.
+        #
         # @param name [String]
-        # @return [Integer, nil] which stays the number of that name for good
-        def find(sql, name) = sql.value(@find, name)
+        # @yieldreturn [Object, nil] nil when the name is missing
+        # @return [Object]
+        # @raise [Failed] when the name is created and not found, again and again
+        def naming(name)
+          ATTEMPTS.times do
+            found = yield
+            return found unless found.nil?
+
+            create(name)
+          end
+          raise Failed, "The name #{name.inspect} is not found in the database in which it was created."
+        end
 
         # @param name [String]
         # @return [Integer]
         def create(name)
-          known = @database.read { |sql| find(sql, name) }
-          known || begin
+          find(name) || begin
             @database.write { |sql| sql.execute(@create, name) }
-            @database.read { |sql| find(sql, name) }
+            find(name)
           end
         end
+
+        private
+
+        def find(name) = @database.read { |sql| sql.value(@find, name) }
       end
 
       private_constant :Names

@@ -25,9 +25,10 @@ module Elah
         # An entry that had not expired then.
         WAS_LIVE = "(expires_at IS NULL OR expires_at > current_setting('elah.now')::bigint)"
 
-        # What each write of the key `$2` in the table `$1` begins with: nobody else's transaction that has read it commits at the same time.
-        HELD = "WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(#{format(LOCK, '$1::int')}), " \
-               "pg_advisory_xact_lock(#{format(KEY_LOCK, key: '$2::bytea', table: '$1::int')}))".freeze
+        # What each write of the key `$2` in the table with the name `$1` begins with: nobody else's transaction that has read it commits at the same
+        # time. Without a row the table has no number: that of an earlier statement may be another's, as a failover may lose it.
+        HELD = "WITH held AS MATERIALIZED (SELECT tbl, pg_advisory_xact_lock_shared(#{format(LOCK, 'tbl')}), " \
+               "pg_advisory_xact_lock(#{format(KEY_LOCK, key: '$2::bytea', table: 'tbl')}) FROM %s WHERE name = $1)".freeze
 
         TABLES = <<~SQL
           CREATE TABLE elah_cluster (

@@ -7,20 +7,26 @@ module Elah
       class Table
         include Interface::Table
 
-        GET = "SELECT value FROM elah_rows WHERE tbl = $1 AND key = $2 AND #{Schema::LIVE}".freeze
-        SIZE = "SELECT count(*) FROM elah_rows WHERE tbl = $1"
-        LAST = "SELECT key FROM elah_rows WHERE tbl = $1 ORDER BY key DESC LIMIT 1"
+        ID = "(SELECT tbl FROM elah_tables WHERE name = $1)"
+        GET = "SELECT value FROM elah_rows WHERE tbl = #{ID} AND key = $2 AND #{Schema::LIVE}".freeze
+        SIZE = "SELECT count(*) FROM elah_rows WHERE tbl = #{ID}".freeze
+        LAST = "SELECT key FROM elah_rows WHERE tbl = #{ID} ORDER BY key DESC LIMIT 1".freeze
         AT = "SELECT (#{LAST}), (#{GET})".freeze
-        RANGE = "SELECT key, value FROM elah_rows WHERE tbl = $1 AND key >= $2 AND key < $3 AND %s ORDER BY key %s LIMIT $4"
+        RANGE = "SELECT key, value FROM elah_rows WHERE tbl = #{ID} AND key >= $2 AND key < $3 AND %s ORDER BY key %s LIMIT $4".freeze
         RANGES = [Schema::LIVE, Schema::WAS_LIVE].product(%w[ASC DESC]).to_h { |parts| [parts, format(RANGE, *parts)] }.freeze
 
+        HELD = format(Schema::HELD, "elah_tables").freeze
         EXPIRY = "#{format(Schema::NOW, 'now()')} + $4::bigint".freeze
-        PUT = "#{Schema::HELD} INSERT INTO elah_rows AS r (tbl, key, value, expires_at) SELECT $1::int, $2::bytea, $3::bytea, #{EXPIRY} FROM held " \
-              "ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at".freeze
-        PUT_NEW = "#{PUT} WHERE r.expires_at <= #{format(Schema::NOW, 'now()')}".freeze
-        DELETE = "#{Schema::HELD}, gone AS (DELETE FROM elah_rows r USING held WHERE tbl = $1 AND key = $2 RETURNING #{Schema::LIVE} AS live) " \
+        # The number of rows that are written; no row without the name.
+        STORED = "#{HELD}, stored AS (INSERT INTO elah_rows AS r (tbl, key, value, expires_at) " \
+                 "SELECT tbl, $2::bytea, $3::bytea, #{EXPIRY} FROM held ON CONFLICT (tbl, key) DO UPDATE " \
+                 "SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at%s RETURNING 1) SELECT (SELECT count(*) FROM stored) FROM held".freeze
+        PUT = format(STORED, "").freeze
+        # Over an entry that has expired.
+        PUT_NEW = format(STORED, " WHERE r.expires_at <= #{format(Schema::NOW, 'now()')}").freeze
+        DELETE = "#{HELD}, gone AS (DELETE FROM elah_rows r USING held WHERE r.tbl = held.tbl AND key = $2 RETURNING #{Schema::LIVE} AS live) " \
                  "SELECT live FROM gone".freeze
-        private_constant :GET, :SIZE, :LAST, :AT, :RANGE, :RANGES, :EXPIRY, :PUT, :PUT_NEW, :DELETE
+        private_constant :ID, :HELD, :STORED, :GET, :SIZE, :LAST, :AT, :RANGE, :RANGES, :EXPIRY, :PUT, :PUT_NEW, :DELETE
 
         # @return [String]
         attr_reader :name
@@ -38,16 +44,16 @@ module Elah
         # (see Elah::Store::Table#get)
         def get(key)
           key = Limits.key(key)
-          read { |sql, id| sql.value(GET, id, key) }
+          read { |sql| sql.value(GET, @name, key) }
         end
 
         # (see Elah::Store::Table#size)
-        def size = read { |sql, id| sql.value(SIZE, id) } || 0
+        def size = read { |sql| sql.value(SIZE, @name) }
 
         # (see Elah::Store::Table#at)
         def at(position)
           key = [Limits.integer("position", position, Limits::POSITIONS)].pack("Q>")
-          last, value = read { |sql, id| sql.rows(AT, id, key).first }
+          last, value = read { |sql| sql.rows(AT, @name, key).first }
           [last ? last.unpack1("Q>") + 1 : 0, value]
         end
 
@@ -61,12 +67,16 @@ module Elah
         # (see Elah::Store::Table#delete)
         def delete(key)
           key = Limits.key(key)
-          @store.database.write { |sql| sql.value(DELETE, id, key) } || false
+          @store.database.write { |sql| sql.value(DELETE, @name, key) } || false
         end
 
-        # @return [Integer] its number; it is created if it is missing
+        # @return [Integer] its number, which is created if it is missing; a failover may lose it
         # @api private
         def id = @id ||= @store.tables.create(@name)
+
+        # Looks for the number again.
+        # @api private
+        def forget = @id = nil
 
         # @api private
         # @param sql [Elah::SQL::Statements]
@@ -74,18 +84,12 @@ module Elah
         # @param live [String] which entries have not expired, of {Schema}
         # @return [Array<Array(String, String)>]
         def read_span(sql, span, limit, is_reverse, live = Schema::LIVE)
-          known_id(sql) ? sql.rows(RANGES.fetch([live, is_reverse ? "DESC" : "ASC"]), @id, span.from, span.til, limit) : []
+          sql.rows(RANGES.fetch([live, is_reverse ? "DESC" : "ASC"]), @name, span.from, span.til, limit)
         end
-
-        # @api private
-        # @param sql [Elah::SQL::Statements]
-        # @return [Integer, nil] its number; nil while it has no entry
-        def known_id(sql) = @id ||= @store.tables.find(sql, @name)
 
         private
 
-        # The block's value; nil while the table has no entry.
-        def read = @store.database.read { |sql| known_id(sql) && yield(sql, @id) }
+        def read(&block) = @store.database.read(&block)
 
         def read_range(conditions, limit, is_reverse)
           span = Span.of(conditions, is_reverse)
@@ -97,7 +101,8 @@ module Elah
         def write_entry(key, value, ttl_ms, only_new)
           key = Limits.key(key)
           value = Limits.value(value)
-          @store.database.write { |sql| sql.execute(only_new ? PUT_NEW : PUT, id, key, value, ttl_ms) }.affected_rows == 1
+          put = only_new ? PUT_NEW : PUT
+          @store.tables.naming(@name) { @store.database.write { |sql| sql.value(put, @name, key, value, ttl_ms) } } == 1
         end
       end
     end

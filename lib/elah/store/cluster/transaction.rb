@@ -108,9 +108,8 @@ module Elah
         end
 
         def load(sql, pairs)
-          known, unknown = pairs.partition { |table, _| table.known_id(sql) }
-          values = known.empty? ? [] : sql.rows(VALUES_WERE_AT, known.map { |table, _| table.known_id(sql) }, known.map(&:last)).flatten(1)
-          @preloaded.update(known.zip(values).to_h, unknown.to_h { |pair| [pair, nil] })
+          values = sql.rows(VALUES_WERE_AT, pairs.map { |table, _| table.name }, pairs.map(&:last)).flatten(1)
+          @preloaded.update(pairs.zip(values).to_h)
         end
 
         # What {#read} would find; nil for a key that it has to look for.
