@@ -80,6 +80,24 @@ class SupervisorHooksTest < Minitest::Test
     end
   end
 
+  # It removed the socket of the server that went on: new clients found nobody.
+  def test_a_process_that_a_hook_forks_leaves_the_socket_when_it_exits
+    config = <<~RUBY
+      after_worker_exit do
+        pid = fork or exit
+        Process.wait(pid)
+        $stderr.puts "the fork has ended"
+      end
+    RUBY
+    Dir.mktmpdir do |folder|
+      supervised_with_config(config, bind: "unix://#{folder}/socket") do |server|
+        Process.kill(:KILL, worker_pids(server).first)
+        server.wait_for(/the fork has ended/)
+        assert_equal "hello", server.get("/").body
+      end
+    end
+  end
+
   # ActiveRecord starts its reaper again after a fork, and marks its thread.
   def test_threads_that_the_fork_ends_are_named_unless_their_library_starts_them_again
     config = <<~RUBY

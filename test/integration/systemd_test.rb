@@ -87,6 +87,24 @@ class SystemdTest < Minitest::Test
     end
   end
 
+  # No worker was ready, so the manager killed the server while its new workers booted.
+  def test_it_gives_signs_of_life_while_all_workers_boot_again
+    with_manager do |name, manager|
+      config = "before_worker_boot { sleep 0.01 while File.exist?(BROKEN) }"
+      env = { "NOTIFY_SOCKET" => name, "WATCHDOG_USEC" => "400000" }
+      supervised_with_config(config, boot_seconds: 60, env: env) do |server, broken|
+        said(manager, "READY=1")
+        File.write(broken, "")
+        worker_pids(server).each { |pid| Process.kill(:KILL, pid) }
+        wait_until("others boot") { worker_pids(server).empty? }
+        nil until manager.recv_nonblock(4096, exception: false) == :wait_readable # what was said before
+        3.times { said(manager, "WATCHDOG=1") }
+        File.unlink(broken)
+        wait_for_workers(server, 2)
+      end
+    end
+  end
+
   # Nobody sent a signal while the next image loaded the app, so the manager killed the server with its workers.
   [1, 2].each do |workers|
     define_method(:"test_the_manager_waits_longer_while_#{workers}_loads_the_app") do

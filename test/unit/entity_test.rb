@@ -59,6 +59,16 @@ class EntityTest < EntityCase
     assert_match(/#{names.last} and #{names.first} cannot be told apart/, error.message)
   end
 
+  # Rows of the index of one were the state of the other.
+  def test_entities_that_would_share_a_table_are_refused
+    one = Class.new(Elah::Entity) { entity_name("shows") && index(:seats) }
+    other = Class.new(Elah::Entity) { entity_name "shows:seats" }
+    one.in(@store)
+    error = assert_raises(ArgumentError) { other.in(@store) }
+    assert_match(/shows:seats and shows would share a table/, error.message)
+    assert_same one.in(@store), one.in(@store)
+  end
+
   def test_what_was_answered_is_there_when_the_process_comes_back
     script = <<~RUBY
       require "support/entity_case"

@@ -81,6 +81,7 @@ module Elah
       links = descriptors.filter_map { |descriptor| link(descriptor) }
       close
       Dir.children("/proc/self/fd").each { |descriptor| IO.for_fd(descriptor.to_i).close if links.include?(link(descriptor)) }
+      @files = {} # they are not the fork's to remove
     end
 
     # Stops listening and removes the files of Unix sockets that this server bound.

@@ -12,7 +12,8 @@ module Elah
         # @param entity_class [Class]
         # @param store [Elah::Store]
         # @return [Collection] the collection of this class and store
-        # @raise [ArgumentError] when another class has that name in the store, or the class wants its reads checked but not its writes stored
+        # @raise [ArgumentError] when another class has that name in the store, or a table of this one, or when the class wants its reads checked but
+        #   not its writes stored
         def of(entity_class, store)
           if entity_class.reads == :checked && entity_class.durability == :memory
             raise ArgumentError, "#{entity_class}: reads :checked needs durability :disk."
@@ -119,7 +120,15 @@ module Elah
           Epochs.forget(dir)
         end
 
+        # As those of an index of `x` with the name `seats`, and of a class with the name `x:seats`.
+        def check_tables(collection)
+          others = collections.each_value.select { |other| other.store.dir == collection.store.dir }
+          other = others.find { |candidate| candidate.table_names.intersect?(collection.table_names) } or return
+          raise ArgumentError, "The entities #{collection.name} and #{other.name} would share a table of the store: rename one, or an index."
+        end
+
         def numbered(collection)
+          check_tables(collection)
           other = by_number[collection.number]
           raise ArgumentError, "The entities #{collection.name} and #{other.name} cannot be told apart by their number: rename one." if other
 

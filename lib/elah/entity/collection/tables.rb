@@ -27,13 +27,15 @@ module Elah
         # @return [String] what the keys of an entity's rows begin with
         def prefix_of(key) = [shard_of(key), key.bytesize, key].pack("nCa*")
 
-        private
-
-        def index_table(name) = @store.table("entity:#{@name}:#{name}")
-
+        # @api private
+        # @return [Array<String>]
         def table_names
           ["entity:#{@name}", *@entity_class.indexes.map { |name| "entity:#{@name}:#{name}" }, "entity-once:#{@name}", "entity-timers:#{@name}"]
         end
+
+        private
+
+        def index_table(name) = @store.table("entity:#{@name}:#{name}")
       end
     end
   end
