@@ -340,6 +340,18 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # It was taken for another folder.
+  def test_a_data_folder_that_was_moved_is_found_behind_a_symlink
+    app = "STORE = Elah::Store.open(Elah.config.state(\"counts\"))\n#{APP_OF}"
+    with_releases(app) do |folder, path, pid|
+      data = File.join(folder, "old/data")
+      File.rename(data, File.join(folder, "moved"))
+      [data, File.join(folder, "new/data")].each { |link| File.symlink("../moved", link) }
+      Process.kill(:HUP, pid)
+      wait_until("the new release serves") { ask(path) == "new" }
+    end
+  end
+
   def test_the_working_directory_is_entered_anew_by_its_name
     with_releases(APP_OF) do |_, path, pid|
       assert_equal "old", ask(path)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/sql_case"
+require "open3"
 require "timeout"
 
 # What goes wrong with a database, done to a real one: each is an error with a stable code, and no connection is left
@@ -62,6 +63,43 @@ module SQLBadDays
     assert_operator taken, :<, 11, "one check and one attempt to connect take 4 s, and eight checks 16 s"
   ensure
     server.resume
+  end
+
+  # The reply to ROLLBACK was waited for as long as for any statement.
+  def test_a_rollback_does_not_wait_for_a_silent_server
+    sql = client(query_seconds: 3600)
+    assert_raises(Elah::DeadlineExceeded) do
+      Elah.run do
+        Elah.timeout(1) do
+          sql.transaction { |tx| tx.value("SELECT 1") && server.pause && sleep }
+        end
+      end
+    end
+  ensure
+    server.resume
+  end
+
+  # The statement went on when the process of its client had ended, and was stored.
+  def test_a_statement_that_was_given_up_is_not_stored_after_the_end_of_its_process
+    sql = client
+    sql.execute("INSERT INTO things (name) VALUES ('before')")
+    script = <<~'RUBY'
+      sql = Elah::SQL.new(ARGV.first, query_seconds: 0.5)
+      begin
+        sql.execute("UPDATE things SET name = 'after'")
+      rescue Elah::QueryTimeout
+        exit 7
+      end
+    RUBY
+    sql.transaction do |tx|
+      tx.value("SELECT name FROM things FOR UPDATE")
+      6.times do
+        _, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-relah", "-e", script, server.url)
+        assert_equal 7, status.exitstatus
+      end
+    end
+    wait_until("nobody waits for the row") { @admin.value(updates_sql).zero? }
+    assert_equal "before", sql.value("SELECT name FROM things")
   end
 
   def test_a_slow_server_holds_up_nobody_but_those_who_asked_it

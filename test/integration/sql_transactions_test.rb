@@ -304,6 +304,18 @@ module SQLTransactions
     assert_equal 0, sql.value("SELECT count(*) FROM things WHERE name = 'after'")
   end
 
+  # On MariaDB, which undoes all of it, the error said that the transaction was over, and not why.
+  def test_a_nested_transaction_that_lost_a_deadlock_tells_so
+    sql = client
+    2.times { |number| sql.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
+    outcomes = deadlock(sql) do |tx, mine, other|
+      tx.transaction { tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other) }
+    rescue Elah::SQL::SerializationFailure
+      nil
+    end
+    assert_empty codes(outcomes) - [:done, "transaction_rolled_back"]
+  end
+
   def test_a_transaction_begins_and_ends_by_the_client_only
     sql = client(connections_max: 1)
     ["BEGIN", "start transaction", "COMMIT", "ROLLBACK", "/* a */ -- b\n BEGIN"].each do |statement|

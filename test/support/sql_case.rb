@@ -20,6 +20,7 @@ module SQLCase
     def connection_id_sql = "SELECT pg_backend_pid()"
     def kill_sql(id) = "SELECT pg_terminate_backend(#{id})"
     def others_sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'elah' AND pid <> pg_backend_pid()"
+    def updates_sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'UPDATE%' AND state = 'active'"
     def sleepers_sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"
   end
 
@@ -34,6 +35,7 @@ module SQLCase
     def connection_id_sql = "SELECT CONNECTION_ID()"
     def kill_sql(id) = "KILL #{id}"
     def others_sql = "SELECT count(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'elah'"
+    def updates_sql = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE%'"
     def sleepers_sql = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"
   end
 

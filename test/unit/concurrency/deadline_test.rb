@@ -142,6 +142,21 @@ class DeadlineTest < Minitest::Test
     end
   end
 
+  # The limits between two shields were forgotten.
+  def test_a_fiber_that_is_cancelled_in_an_inner_shield_keeps_the_limits_around_it
+    Elah.run do
+      gate = Thread::Queue.new
+      left = nil
+      fiber = Elah.async do
+        Elah.shield { Elah.timeout(500) { Elah.shield { gate.pop } && left = Elah.deadline } }
+      end
+      fiber.cancel
+      gate << true
+      fiber.wait
+      assert_in_delta 500, left, 100
+    end
+  end
+
   # It kept the deadline of a block that had ended long ago, and its calls to other workers were refused for good.
   def test_a_fiber_is_bound_by_the_block_that_started_it_until_that_ends
     Elah.run do
