@@ -71,7 +71,7 @@ module SQLBadDays
     assert_raises(Elah::DeadlineExceeded) do
       Elah.run do
         Elah.timeout(1) do
-          sql.transaction { |tx| tx.value("SELECT 1") && server.pause && sleep }
+          sql.transaction { |tx| tx.value("SELECT 1") && server.pause && Thread::Queue.new.pop }
         end
       end
     end
