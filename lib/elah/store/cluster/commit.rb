@@ -19,6 +19,7 @@ module Elah
         # @param changes [Hash{Counter=>Hash{String=>Transaction::Change}}]
         def initialize(reads, entries, changes)
           @reads = reads
+          @ids = Hash.new { |ids, owner| ids[owner] = owner.id }.compare_by_identity # another transaction may forget them meanwhile
           @puts, @gone = flat(entries).partition { |_, _, entry| entry.value }
           @counts = flat(changes)
           @tables = [*entries.keys, *reads.ranges.map(&:table)].uniq
@@ -43,9 +44,9 @@ module Elah
 
         private
 
-        def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [table.id, key, pending] } }
+        def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [@ids[table], key, pending] } }
 
-        def names(owners) = [owners.map(&:id), owners.map(&:name)]
+        def names(owners) = [owners.map { |owner| @ids[owner] }, owners.map(&:name)]
 
         def columns(rows, width) = rows.empty? ? Array.new(width) { [] } : rows.transpose
 
@@ -61,15 +62,15 @@ module Elah
         def keys_by_table
           one, wide = @reads.ranges.partition { |range| range.span.one? }
           keys = Hash.new { |tables, table| tables[table] = {} }
-          one.each { |range| keys[range.table.id][range.span.from] = false }
-          @reads.counts.each { |count| keys[count.counter.id][count.key] = false }
+          one.each { |range| keys[@ids[range.table]][range.span.from] = false }
+          @reads.counts.each { |count| keys[@ids[count.counter]][count.key] = false }
           [*@puts, *@gone, *@counts].each { |table, key, _| keys[table][key] = true }
-          [wide.map { |range| range.table.id } | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
+          [wide.map { |range| @ids[range.table] } | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
         end
 
         def reads
-          ranges = @reads.ranges.map { |range| [range.table.id, range.span.from, range.span.til, range.digest] }
-          counts = @reads.counts.map { |count| [count.counter.id, count.key, count.count] }
+          ranges = @reads.ranges.map { |range| [@ids[range.table], range.span.from, range.span.til, range.digest] }
+          counts = @reads.counts.map { |count| [@ids[count.counter], count.key, count.count] }
           [*columns(ranges, 4), *columns(counts, 3)]
         end
 
