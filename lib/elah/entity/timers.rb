@@ -142,11 +142,19 @@ module Elah
       # folder, by whose calls a shard was lost, leaves its timers to the first one.
       def follow_claims
         servers = @store.servers("timers")
-        claims = servers.nil? || servers.first? ? @collection.claims_of_owned : {}
+        is_first = servers.nil? || servers.first?
+        raise_closed(servers) if @store.closed? # while this fiber waited for the file
+        claims = is_first ? @collection.claims_of_owned : {}
         @follow_at = Concurrency.now + TICK_SECONDS
         @next.delete_if { |shard, _| !claims[shard].equal?(@claims[shard]) }
         claims.each { |shard, claim| @next[shard] = 0 unless @claims[shard].equal?(claim) }
         @claims = claims
+      end
+
+      # @param servers [Servers, nil] which must not have this process any more
+      def raise_closed(servers)
+        servers&.forget
+        raise Store::Closed, "The store is closed."
       end
 
       # Takes due timers of a shard, and notes the time of the first other one. Timers may be announced while it reads.
