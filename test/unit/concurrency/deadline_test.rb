@@ -129,31 +129,30 @@ class DeadlineTest < Minitest::Test
 
   # It was told that it had no limit, and what it called had none.
   def test_a_fiber_that_is_cancelled_in_a_shield_keeps_the_limits_inside_it
-    Elah.run do
-      gate = Thread::Queue.new
-      left = nil
-      fiber = Elah.async do
-        Elah.timeout(1000) { Elah.shield { Elah.timeout(500) { gate.pop && left = Elah.deadline } } }
-      end
-      fiber.cancel
-      gate << true
-      fiber.wait
-      assert_in_delta 500, left, 100
+    left = left_after_cancellation do |wait, look|
+      Elah.timeout(1000) { Elah.shield { Elah.timeout(500) { wait.call && look.call } } }
     end
+    assert_in_delta 500, left, 100
   end
 
   # The limits between two shields were forgotten.
   def test_a_fiber_that_is_cancelled_in_an_inner_shield_keeps_the_limits_around_it
+    left = left_after_cancellation do |wait, look|
+      Elah.shield { Elah.timeout(500) { Elah.shield(&wait) && look.call } }
+    end
+    assert_in_delta 500, left, 100
+  end
+
+  # The deadline that a fiber sees at `look` when it was cancelled at `wait`.
+  def left_after_cancellation
     Elah.run do
       gate = Thread::Queue.new
       left = nil
-      fiber = Elah.async do
-        Elah.shield { Elah.timeout(500) { Elah.shield { gate.pop } && left = Elah.deadline } }
-      end
+      fiber = Elah.async { yield -> { gate.pop }, -> { left = Elah.deadline } }
       fiber.cancel
       gate << true
       fiber.wait
-      assert_in_delta 500, left, 100
+      left
     end
   end
 

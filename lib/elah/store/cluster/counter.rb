@@ -64,7 +64,7 @@ module Elah
         # @api private
         def id = @id ||= @store.counters.create(@name)
 
-        # Looks for the number again.
+        # Makes {#id} look for the number again.
         # @api private
         def forget = @id = nil
 

@@ -16,8 +16,8 @@ module Elah
           @create = "INSERT INTO #{relation} (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
         end
 
-        # Runs a statement that finds its table by the name, and creates the name where it does not: at the first use, and after a failover or a
-        # restored dump that has lost it.
+        # Runs a statement that finds its table by the name. When the name is missing, creates it and runs the statement again: at the first use, and
+        # after a failover or a restored dump that has lost the name.
         #
         # @param name [String]
         # @yieldreturn [Object, nil] nil when the name is missing

@@ -74,7 +74,7 @@ module Elah
         # @api private
         def id = @id ||= @store.tables.create(@name)
 
-        # Looks for the number again.
+        # Makes {#id} look for the number again.
         # @api private
         def forget = @id = nil
 
