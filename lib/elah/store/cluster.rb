@@ -32,7 +32,8 @@ module Elah
     class Cluster
       include Interface::Opened
 
-      VALUES_AT = "SELECT r.value FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS q (name, key, place) LEFT JOIN elah_tables t USING (name) " \
+      VALUES_AT = "SELECT r.value FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS q (name, key, place) " \
+                  "LEFT JOIN elah_tables t USING (name) " \
                   "LEFT JOIN elah_rows r ON r.tbl = t.tbl AND r.key = q.key AND #{Schema::LIVE} ORDER BY place".freeze
       # In a transaction.
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
