@@ -102,6 +102,50 @@ module SQLBadDays
     assert_equal "before", sql.value("SELECT name FROM things")
   end
 
+  # The process looked for statements that were to be ended before its other thread had let go of them. A signal that
+  # ended the wait of the only thread skipped what lets go of them.
+  %w[TERM ALRM].each do |signal|
+    define_method(:"test_a_statement_that_was_cancelled_by_#{signal}_is_not_stored_after_the_end_of_its_process") do
+      @admin.execute("INSERT INTO things (name) VALUES ('before')")
+      script = <<~'RUBY'
+        trap(:ALRM) { raise "given up" }
+        sql = Elah::SQL.new(ARGV[0])
+        sql.value("SELECT 1")
+        $stdout.syswrite("ready")
+        sql.execute("UPDATE things SET name = 'after'")
+      RUBY
+      client.transaction do |tx|
+        tx.value("SELECT name FROM things FOR UPDATE")
+        6.times { ended_while_it_waits(script, signal) }
+      end
+      wait_until("nobody waits for the row") { @admin.value(updates_sql).zero? }
+      assert_equal "before", @admin.value("SELECT name FROM things")
+    end
+  end
+
+  def ended_while_it_waits(script, signal)
+    Open3.popen2(RbConfig.ruby, "-Ilib", "-relah", "-e", script, server.url, err: File::NULL) do |_, out, process|
+      out.readpartial(5)
+      wait_until("it waits for the row") { @admin.value(updates_sql).positive? }
+      Process.kill(signal, process.pid)
+      process.join
+    end
+  end
+
+  # Ruby 3.1 hands on signals in a thread that waits for Ruby. With the only one gone, the statement went on to its end.
+  def test_a_signal_that_a_thread_sends_as_it_ends_cuts_a_statement
+    script = <<~'RUBY'
+      Thread.new { sleep 0.5; Process.kill(:TERM, Process.pid) }
+      Elah::SQL.new(ARGV[0], query_seconds: 60).query(ARGV[1])
+    RUBY
+    taken = measure do
+      arguments = ["-e", script, server.url, sleep_sql(30)]
+      _, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-relah", *arguments)
+      assert_equal Signal.list["TERM"], status.termsig
+    end
+    assert_operator taken, :<, 20, "the statement takes 30 s"
+  end
+
   def test_a_slow_server_holds_up_nobody_but_those_who_asked_it
     sql = client
     ticks = 0

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/sql_case"
+require_relative "../support/cutting_proxy"
 
 # Statements of MariaDB that begin or end a transaction without saying so.
 class SQLMariaDBTest < Minitest::Test
@@ -38,6 +39,32 @@ class SQLMariaDBTest < Minitest::Test
       tx.execute(INSERT, "a")
     end
     assert_equal 1, @admin.value("SELECT count(*) FROM things")
+  end
+
+  # Behind a name with several addresses, the connection of the same number at another server was killed.
+  def test_a_statement_is_not_killed_at_another_server
+    Servers::MariaDB.start do |first|
+      Servers::MariaDB.start do |second|
+        CuttingProxy.start(first.port) do |proxy|
+          10.times { opened(first.url) }
+          sql = opened(first.url.sub(":#{first.port}", ":#{proxy.port}"), query_seconds: 1)
+          number = sql.value(connection_id_sql)
+          other = opened(second.url)
+          other = opened(second.url) until other.value(connection_id_sql) == number
+          proxy.server_port = second.port
+          assert_raises(Elah::QueryTimeout) { sql.value(sleep_sql(30)) }
+          wait_until("its end was tried") { Elah::Clients::SQL.interrupts.zero? }
+          assert_equal number, other.value(connection_id_sql), "the connection is the same"
+        end
+      end
+    end
+  end
+
+  def opened(url, **bounds)
+    Elah::SQL.new(url, connections_max: 1, **bounds).tap do |sql|
+      @clients << sql
+      sql.value("SELECT 1")
+    end
   end
 
   def test_a_procedure_that_leaves_a_transaction_open_leaves_it_to_nobody

@@ -11,6 +11,9 @@ class CuttingProxy
   # @return [String, nil] a part of a request: the first one with it reaches the server, whose answer is cut off
   attr_writer :loses_answer_to
 
+  # @return [Integer] of the server to which the next connections go
+  attr_writer :server_port
+
   # @return [Integer]
   attr_reader :port
 
@@ -26,9 +29,10 @@ class CuttingProxy
   def initialize(server_port)
     @listener = TCPServer.new("127.0.0.1", 0)
     @port = @listener.addr[1]
+    @server_port = server_port
     @sockets = Queue.new
     @cut = {}
-    @acceptor = Thread.new { loop { serve(@listener.accept, TCPSocket.new("127.0.0.1", server_port)) } }
+    @acceptor = Thread.new { loop { serve(@listener.accept, TCPSocket.new("127.0.0.1", @server_port)) } }
     @acceptor.report_on_exception = false
   end
 

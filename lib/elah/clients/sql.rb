@@ -24,13 +24,16 @@ module Elah
 
     MAY_BE_ZERO = %i[waiters_max statements_max].freeze
     # Time for which the end of a process waits until the server has been asked to end abandoned statements, which it would go on with.
-    EXIT_SECONDS = 2
+    # Less than what a supervisor waits for its workers: the server may be silent.
+    EXIT_SECONDS = 0.5
     private_constant :MAY_BE_ZERO, :EXIT_SECONDS
 
-    at_exit do
-      due = Concurrency.now + EXIT_SECONDS
-      sleep(0.005) until Clients::SQL.interrupts.zero? || Concurrency.now > due
-    end
+    # Waits at the end of a process, or of its image.
+    #
+    # @api private
+    def self.finish = Concurrency.poll(EXIT_SECONDS) { Clients::SQL.interrupts.zero? }
+
+    at_exit { finish }
 
     # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or `mysql://`; `?sslmode=disable|prefer|require|verify-full`
     #   and `&sslrootcert=FILE`. PostgreSQL may have several hosts, `HOST1:PORT1,HOST2:PORT2`, which are tried in turn, and

@@ -68,7 +68,7 @@ impl Lease {
         let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => timeout(bound, connection.run(statement, may_repeat)).await,
-            None => return Err(self.lost(&statement.sql)),
+            None => return Err(self.given_up(&statement.sql)),
         };
         let outcome = self.end(before, &statement.sql, outcome);
         self.note_outcome(&statement.sql, outcome)
@@ -88,7 +88,7 @@ impl Lease {
         let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => timeout(bound, connection.command(&text)).await,
-            None => return Err(self.lost(&text)),
+            None => return Err(self.given_up(&text)),
         };
         self.end(before, &text, outcome)
     }
@@ -101,7 +101,7 @@ impl Lease {
         let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => connection.stream(statement, may_repeat, bound, &mut outlet).await,
-            None => return Err(self.lost(&statement.sql)),
+            None => return Err(self.given_up(&statement.sql)),
         };
         // Unread rows remain: the lease stays busy and ends with its connection.
         if matches!(outcome, Ok(false)) {
@@ -195,7 +195,7 @@ impl Lease {
 
     fn begin(&mut self, sql: &Arc<str>) -> Result<State, Error> {
         if !self.is_usable() {
-            return Err(self.lost(sql));
+            return Err(self.given_up(sql));
         }
         Ok(std::mem::replace(&mut self.state, State::Busy))
     }
@@ -221,7 +221,8 @@ impl Lease {
         outcome
     }
 
-    fn lost(&self, sql: &Arc<str>) -> Error {
+    /// Why nothing runs any more on a connection whose state is not known.
+    pub(super) fn given_up(&self, sql: &Arc<str>) -> Error {
         Error::Lost {
             server: Arc::clone(&self.settings.server),
             statement: Some(Arc::clone(sql)),

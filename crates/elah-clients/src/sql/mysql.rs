@@ -4,7 +4,7 @@ mod decimals;
 mod encode;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql_async::consts::StatusFlags;
 use mysql_async::prelude::{Protocol, Queryable};
@@ -25,6 +25,9 @@ const NOT_PREPARABLE: u16 = 1295;
 /// The server is stopping or full, has closed the connection, or blocks this host: the statement is not the cause.
 const LOST_NUMBERS: [u16; 10] = [1040, 1053, 1077, 1079, 1080, 1129, 1152, 1184, 1203, 1927];
 
+/// What tells servers apart, on MySQL and MariaDB.
+const IDENTITY: &str = "CONCAT_WS('/', @@hostname, @@port, @@server_id, @@pid_file)";
+
 /// The time limit of closing a connection politely.
 const GOODBYE: Duration = Duration::from_millis(100);
 
@@ -36,6 +39,9 @@ pub(super) struct Connection {
     server: Arc<str>,
     /// The server's `max_allowed_packet`: it closes the connection at a longer statement.
     statement_bytes_max: usize,
+    /// Which of the servers that an address may lead to: the number of a connection is that of one server. `None` where it does not say.
+    identity: Option<String>,
+    since: Instant,
 }
 
 /// The result of a connection attempt or a statement, as the crate returns it.
@@ -46,9 +52,14 @@ impl Connection {
         let server = Arc::clone(&settings.server);
         let failed = |cause| connect_error(&server, &cause);
         let mut conn = connect(settings).await.map_err(failed)?;
-        let bytes_max = conn.query_first("SELECT @@max_allowed_packet").await.map_err(failed)?;
-        let statement_bytes_max = bytes_max.unwrap_or(usize::MAX);
-        Ok(Connection { conn, is_in_transaction: false, unkept: None, server, statement_bytes_max })
+        let since = Instant::now();
+        let told = match conn.query_first(format!("SELECT @@max_allowed_packet, {IDENTITY}")).await {
+            // It speaks the protocol, and has other variables.
+            Err(mysql_async::Error::Server(_)) => conn.query_first("SELECT @@max_allowed_packet, NULL").await,
+            told => told,
+        };
+        let (statement_bytes_max, identity) = told.map_err(failed)?.unwrap_or((usize::MAX, None));
+        Ok(Connection { conn, is_in_transaction: false, unkept: None, server, statement_bytes_max, identity, since })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -131,9 +142,20 @@ impl Connection {
     pub(super) async fn interrupt(&self, settings: &Settings) {
         let id = self.conn.id();
         if let Ok(mut killer) = connect(settings).await {
-            let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;
+            if let Ok(true) = self.is_of_server(&mut killer).await {
+                let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;
+            }
             let _ = timeout(GOODBYE, killer.disconnect()).await;
         }
+    }
+
+    /// Whether another connection has come to the server of this one, which has run without a stop: elsewhere, and after its next
+    /// start, another client's connection has the number of this one.
+    async fn is_of_server(&self, other: &mut Conn) -> Outcome<bool> {
+        let identity: Option<Option<String>> = other.query_first(format!("SELECT {IDENTITY}")).await?;
+        let uptime: Option<(String, u64)> = other.query_first("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+        let has_run = uptime.is_some_and(|(_, seconds)| Duration::from_secs(seconds + 1) >= self.since.elapsed());
+        Ok(self.identity.is_some() && identity.flatten() == self.identity && has_run)
     }
 
     /// Refuses what the server would refuse by closing the connection, or store as something else.

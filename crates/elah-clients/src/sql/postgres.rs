@@ -59,8 +59,8 @@ pub async fn connect(
             None => config.host(&host.name),
         };
         config.port(host.port);
-        let replaced = Arc::clone(&settings.replaced).notified_owned();
-        let deadline = Instant::now() + part;
+        let (opened_at, mut replaced_at) = (Instant::now(), settings.replaced_at.subscribe());
+        let deadline = opened_at + part;
         let cause = match timeout_at(deadline, config.connect(tls.clone())).await {
             Ok(Ok((client, mut connection))) => {
                 let notified = notified.clone();
@@ -74,11 +74,12 @@ pub async fn connect(
                 let work = tokio::spawn(async move {
                     tokio::select! {
                         () = work => {}
-                        () = replaced => {}
+                        Ok(_) = replaced_at.wait_for(|at| opened_at.into_std() < *at) => {}
                     }
                 });
+                let work = Unsettled::of(work.abort_handle());
                 match timeout_at(deadline, refuse_standby(&client, settings)).await {
-                    Ok(Ok(())) => return Ok((client, tls, work.abort_handle())),
+                    Ok(Ok(())) => return Ok((client, tls, work.settled())),
                     Ok(Err(cause)) => cause,
                     Err(_) => format!("no reply within {} s", part.as_secs_f64()),
                 }
@@ -92,6 +93,32 @@ pub async fn connect(
         causes.push(if settings.hosts.len() > 1 { format!("{}:{}: {cause}", host.name, host.port) } else { cause });
     }
     Err(Error::Unreachable { server: Arc::clone(&settings.server), cause: causes.join("; ") })
+}
+
+/// The work of a connection whose reply is waited for. Dropped, it ends: otherwise it would wait for the reply, and hold the connection,
+/// for ever.
+struct Unsettled {
+    work: AbortHandle,
+    has_reply: bool,
+}
+
+impl Unsettled {
+    fn of(work: AbortHandle) -> Unsettled {
+        Unsettled { work, has_reply: false }
+    }
+
+    fn settled(mut self) -> AbortHandle {
+        self.has_reply = true;
+        self.work.clone()
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        if !self.has_reply {
+            self.work.abort();
+        }
+    }
 }
 
 /// Fails if the server is a standby and another one is wanted.
@@ -130,8 +157,10 @@ impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
         let (client, tls, work) = connect(settings, |_| (), || ()).await?;
+        let unsettled = Unsettled::of(work.clone());
         let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server, work };
         connection.command(&"SET TIME ZONE 'UTC'".into()).await?;
+        unsettled.settled();
         Ok(connection)
     }
 
@@ -140,7 +169,10 @@ impl Connection {
     }
 
     pub(super) async fn ping(&self) -> Result<(), Error> {
-        self.client.check_connection().await.map_err(|cause| self.error(None, &cause))
+        let unsettled = Unsettled::of(self.work.clone());
+        self.client.check_connection().await.map_err(|cause| self.error(None, &cause))?;
+        unsettled.settled();
+        Ok(())
     }
 
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use url::Url;
 
 use super::error::Error;
@@ -103,8 +103,8 @@ pub struct Settings {
     /// `host:port/database`, or `host1:port1,host2:port2/database`, for errors.
     pub server: Arc<str>,
     pub(super) password: Option<Password>,
-    /// Told when the server has been replaced.
-    pub(super) replaced: Arc<Notify>,
+    /// Connections that were opened before are closed.
+    pub(super) replaced_at: Arc<watch::Sender<Instant>>,
 }
 
 /// A password, which no text for people contains.
@@ -120,13 +120,13 @@ impl fmt::Debug for Password {
 impl Settings {
     /// The same for connections that [`Settings::close_connections`] of these leaves open.
     pub fn apart(&self) -> Settings {
-        Settings { replaced: Arc::default(), ..self.clone() }
+        Settings { replaced_at: Arc::new(watch::Sender::new(Instant::now())), ..self.clone() }
     }
 
-    /// Closes the connections that were opened with these settings, because their server has been replaced, and says nothing any more.
-    /// What runs on them fails. PostgreSQL only.
-    pub fn close_connections(&self) {
-        self.replaced.notify_waiters();
+    /// Closes the connections that were opened with these settings before that moment, because their server has been replaced, and says
+    /// nothing any more. What runs on them fails. PostgreSQL only.
+    pub fn close_connections(&self, opened_before: Instant) {
+        self.replaced_at.send_replace(opened_before);
     }
 
     /// Parses `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. PostgreSQL
@@ -234,7 +234,7 @@ impl Settings {
             bounds,
             server,
             password,
-            replaced: Arc::default(),
+            replaced_at: Arc::new(watch::Sender::new(Instant::now())),
         })
     }
 }

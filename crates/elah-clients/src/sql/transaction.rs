@@ -116,7 +116,15 @@ impl Transaction {
                 SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
             };
             let mut held = self.lease.hold().await;
-            let done = self.open(&mut held)?.command_inside(&format!("{words} elah_{number}")).await;
+            let lease = self.open(&mut held)?;
+            let command = format!("{words} elah_{number}");
+            let done = match action {
+                SavepointAction::RollBack => match timeout(ROLLBACK_PATIENCE, lease.command_inside(&command)).await {
+                    Ok(done) => done,
+                    Err(_) => Err(lease.given_up(&command.into())),
+                },
+                SavepointAction::Set | SavepointAction::Release => lease.command_inside(&command).await,
+            };
             self.note_failure(&mut held);
             done
         })
@@ -133,7 +141,7 @@ impl Transaction {
             match lease.failure() {
                 None => Transaction::finish(lease, "COMMIT").await,
                 Some(failure) => {
-                    let _ = Transaction::finish(lease, "ROLLBACK").await;
+                    let _ = timeout(ROLLBACK_PATIENCE, Transaction::finish(lease, "ROLLBACK")).await;
                     Err(failure)
                 }
             }
