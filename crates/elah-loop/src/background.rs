@@ -2,10 +2,15 @@
 
 use std::future::{Future, pending};
 use std::io;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 
 use crate::task::Task;
+
+/// How long a main thread without a loop waits at most before it looks for signals. Ruby 3.1 hands signals on in a thread that waits for
+/// Ruby. If the last such thread has ended since the main thread began to wait for this crate, nobody does.
+pub const SIGNALS_SEEN_AFTER: Duration = Duration::from_millis(100);
 
 /// Runs futures on its own thread until the process ends. It does not survive a fork. In the child, start another one and forget
 /// the old one, because the parent shares its descriptors.

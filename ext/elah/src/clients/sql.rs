@@ -14,7 +14,7 @@ use std::time::Duration;
 use elah_clients::sql::{Bounds, Client, Engine, Error as SqlError, Isolation, Settings, Status};
 use magnus::{Error, Module, Object, RArray, RClass, RHash, RModule, Ruby, Symbol, TryConvert, Value, function, method};
 
-use crate::concurrency::future_wait::{Home, PerHome};
+use crate::concurrency::future_wait::{Home, PerHome, drop_aborted};
 use crate::ruby::native_class;
 use errors::raised;
 use stream::RubyStream;
@@ -99,8 +99,9 @@ impl RubySql {
     }
 
     /// How many threads end abandoned statements of this process.
-    fn interrupts(_: RClass) -> u64 {
-        elah_clients::sql::interrupts()
+    fn interrupts(ruby: &Ruby, _: RClass) -> Result<u64, Error> {
+        drop_aborted(ruby)?;
+        Ok(elah_clients::sql::interrupts())
     }
 
     fn is_closed(&self) -> bool {

@@ -128,9 +128,30 @@ fn wait_for_background<T: Send + 'static>(
     })
 }
 
+/// Waits until the background thread of this process, if there is one, has dropped what was aborted before.
+#[cfg(feature = "sql")]
+pub(crate) fn drop_aborted(ruby: &Ruby) -> Result<(), Error> {
+    let process_id = std::process::id();
+    if !is_started(process_id) {
+        return Ok(());
+    }
+    // The thread takes what others have sent in its order, but between what it has woken itself.
+    for _ in 0..2 {
+        wait_for_background(ruby, process_id, Box::pin(async {}))?;
+    }
+    Ok(())
+}
+
+static BACKGROUND: Mutex<Option<(u32, &'static Background)>> = Mutex::new(None);
+
+#[cfg(feature = "sql")]
+fn is_started(process_id: u32) -> bool {
+    let started = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+    started.is_some_and(|(owner, _)| owner == process_id)
+}
+
 /// The background thread of this process. One inherited through a fork is forgotten, never dropped.
 fn background(ruby: &Ruby, process_id: u32) -> Result<&'static Background, Error> {
-    static BACKGROUND: Mutex<Option<(u32, &'static Background)>> = Mutex::new(None);
     let mut started = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
     match *started {
         Some((owner, background)) if owner == process_id => Ok(background),

@@ -6,12 +6,14 @@ use std::mem::ManuallyDrop;
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 use std::sync::Weak;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
+use elah_loop::background::SIGNALS_SEEN_AFTER;
 use elah_loop::wake::{RemoteWaker, WaitId};
 use magnus::value::{BoxValue, LazyId, ReprValue};
 use magnus::{Error, Object, RObject, Ruby, Value};
 
-use crate::ruby::gvl::without_gvl;
+use crate::ruby::gvl::{is_main_thread, without_gvl};
 
 /// Work that was started while its caller went on, and for which the end of the loop waits. Each one holds a clone.
 #[derive(Clone, Default)]
@@ -194,6 +196,7 @@ fn running_loop() -> Result<Option<RObject>, Error> {
     Ok((!ruby_loop.ivar_get::<_, Value>(*CURRENT)?.is_nil()).then_some(ruby_loop))
 }
 
+/// Returns when the slot may have changed, and from time to time.
 fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
     // Ends the iteration that this thread may be in. Otherwise the thread would wait for its own writes, which wait for the
     // iteration's end.
@@ -204,13 +207,15 @@ fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
         let _guard = slot.filled.lock().unwrap_or_else(PoisonError::into_inner);
         slot.changed.notify_all();
     };
+    let wait_max = if is_main_thread() { SIGNALS_SEEN_AFTER } else { Duration::MAX };
     without_gvl(
         ruby,
         || {
-            let mut filled = slot.filled.lock().unwrap_or_else(PoisonError::into_inner);
-            while matches!(*filled, Filled::Not) && !*interrupted.lock().unwrap_or_else(PoisonError::into_inner) {
-                filled = slot.changed.wait(filled).unwrap_or_else(PoisonError::into_inner);
-            }
+            let filled = slot.filled.lock().unwrap_or_else(PoisonError::into_inner);
+            let waits = |filled: &mut Filled<T>| {
+                matches!(filled, Filled::Not) && !*interrupted.lock().unwrap_or_else(PoisonError::into_inner)
+            };
+            drop(slot.changed.wait_timeout_while(filled, wait_max, waits));
         },
         &unblock,
     )?;

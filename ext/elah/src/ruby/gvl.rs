@@ -17,8 +17,9 @@ struct Call<F, R> {
 /// Runs `work` without the GVL. `unblock` is called from another thread when Ruby wants this one back (a signal, `Thread#kill`,
 /// `Timeout`); it must make `work` return soon and must not touch Ruby.
 ///
-/// Returns `None` when an interrupt was pending and `work` never ran. Pending interrupts are raised here, after every Rust frame
-/// below has been left in order: `rb_thread_call_without_gvl2` itself never raises.
+/// Returns `None` when an interrupt was pending and `work` never ran. Lets Ruby run trap handlers, and raise what another thread has
+/// sent to this one, after every Rust frame below has been left in order. `rb_thread_call_without_gvl2` may raise too, whatever its
+/// documentation says: Ruby 3.1 gives the only thread a helper that calls `unblock`, and waits for its end.
 pub(crate) fn without_gvl<R, F, U>(ruby: &Ruby, work: F, unblock: &U) -> Result<Option<R>, Error>
 where
     F: FnOnce() -> R,
@@ -39,16 +40,16 @@ where
     }
 
     let mut call = Call { work: Some(work), outcome: None };
-    // SAFETY: both callbacks get pointers to values that live until this call returns; neither lets a panic cross.
-    unsafe {
-        rb_sys::rb_thread_call_without_gvl2(
-            Some(run::<R, F>),
-            std::ptr::from_mut(&mut call).cast(),
-            Some(unblock_with::<U>),
-            std::ptr::from_ref(unblock).cast_mut().cast(),
-        );
-    }
-    check_interrupts()?;
+    let (called, unblock) = (std::ptr::from_mut(&mut call).cast(), std::ptr::from_ref(unblock).cast_mut().cast());
+    protect(|protected| {
+        // SAFETY: both callbacks get pointers to values that live until this returns; neither lets a panic cross, and both have returned
+        // when something is raised.
+        unsafe {
+            raising::rb_thread_call_without_gvl2(protected, Some(run::<R, F>), called, Some(unblock_with::<U>), unblock);
+            raising::rb_thread_check_ints(protected);
+        }
+        rb_sys::Qnil as rb_sys::VALUE
+    })?;
     match call.outcome {
         None => Ok(None),
         Some(Ok(result)) => Ok(Some(result)),
@@ -56,12 +57,8 @@ where
     }
 }
 
-/// Lets Ruby run trap handlers and raise what another thread has sent to this one.
-fn check_interrupts() -> Result<(), Error> {
-    protect(|protected| {
-        // SAFETY: called with the GVL held; `protect` catches what it raises.
-        unsafe { raising::rb_thread_check_ints(protected) };
-        rb_sys::Qnil as rb_sys::VALUE
-    })
-    .map(|_| ())
+/// Whether this is the thread in which Ruby runs trap handlers and raises what signals raise.
+pub(crate) fn is_main_thread() -> bool {
+    // SAFETY: both only return a thread that Ruby holds; called with the GVL held.
+    unsafe { rb_sys::rb_thread_current() == rb_sys::rb_thread_main() }
 }

@@ -3,7 +3,7 @@
 //! A raise is a jump: it skips the drops of the Rust frames that it leaves. So each of these functions asks for a [`Protected`], and [`protect`]
 //! alone hands one out. Nothing between `protect` and the call may own what has to be dropped.
 
-use std::ffi::{c_char, c_int, c_long};
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::marker::PhantomData;
 
 use magnus::Error;
@@ -64,6 +64,12 @@ raising! {
     rb_str_to_inum(string: VALUE, base: c_int, is_checked: c_int) -> VALUE;
     rb_struct_alloc_noinit(class: VALUE) -> VALUE;
     rb_struct_aset(object: VALUE, index: VALUE, value: VALUE) -> VALUE;
+    rb_thread_call_without_gvl2(
+        work: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
+        argument: *mut c_void,
+        unblock: Option<unsafe extern "C" fn(*mut c_void)>,
+        unblocked: *mut c_void
+    ) -> *mut c_void;
     rb_thread_check_ints();
     rb_utf8_str_new(bytes: *const c_char, length: c_long) -> VALUE;
 }
