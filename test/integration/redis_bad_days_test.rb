@@ -248,6 +248,24 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # It waited for ever, and the server counted a receiver: the connection of the parent.
+  def test_a_fork_has_the_messages_of_a_subscription_of_its_parent
+    with_server do |server, redis|
+      subscription = redis.subscribe("ch")
+      reader, writer = IO.pipe
+      child = fork do
+        writer.write(subscription.next_message(patience_seconds)&.payload)
+        exit!
+      end
+      writer.close
+      wait_until("both listen") { redis.publish("ch", "to both") == 2 }
+      assert_equal "to both", reader.read
+      Process.wait(child)
+      assert_equal ["to both", 0], [subscription.next_message(patience_seconds)&.payload, subscription.losses]
+      assert_operator connections(server), :>=, 2
+    end
+  end
+
   def test_no_connection_is_left_behind
     with_server do |server, redis|
       20.times { Elah.run { Fiber.schedule { redis.ping } } }

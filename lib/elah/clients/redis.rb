@@ -31,13 +31,14 @@ module Elah
     EXIT_SECONDS = 5
     private_constant :EXIT_SECONDS
 
-    # Those that were posted outside a loop: a loop waits for its own.
-    at_exit do
-      due = Concurrency.now + EXIT_SECONDS
-      sleep(0.005) until posted_in_background.zero? || Concurrency.now > due
-    end
+    at_exit { finish }
 
     class << self
+      # Waits, at the end of a process or of its image, for what was posted outside a loop: a loop waits for its own.
+      #
+      # @api private
+      def finish = Concurrency.poll(EXIT_SECONDS) { posted_in_background.zero? }
+
       # @param url [String] `redis://USER:PASSWORD@HOST:PORT/DATABASE`; `rediss://` with TLS, `redis+cluster://` or
       #   `rediss+cluster://` with one node of a cluster, `redis+unix:///PATH`
       # @param options [Hash{Symbol=>Object}]
@@ -139,7 +140,7 @@ module Elah
     def subscribe(*channels, patterns: [], &block)
       raise ArgumentError, "a subscription needs at least one channel or pattern" if channels.empty? && patterns.empty?
 
-      subscription = Subscription.new(subscribe_native(channels.flatten, Array(patterns)))
+      subscription = Subscription.new { subscribe_native(channels.flatten, Array(patterns)) }
       return subscription unless block
 
       begin

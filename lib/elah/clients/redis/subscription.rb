@@ -9,14 +9,18 @@ module Elah
     # @attr_reader [String] payload
     Message = Struct.new(:channel, :pattern, :payload)
 
-    # The messages of some channels, on a separate connection. After a lost connection it subscribes to the same channels again. Messages published
-    # meanwhile are lost, because Redis keeps none. With a slow reader, the server keeps unread messages up to its own limit.
+    # The messages of some channels, on a separate connection. After a lost connection, and in a fork, it subscribes to the same channels again.
+    # Messages published meanwhile are lost, because Redis keeps none. With a slow reader, the server keeps unread messages up to its own limit.
     class Subscription
       include Enumerable
 
+      # @yieldreturn [Clients::Redis::Subscription]
       # @api private
-      def initialize(native)
-        @native = native
+      def initialize(&subscribe)
+        @subscribe = subscribe
+        @losses = 0
+        @native = subscribe.call
+        @process_id = Process.pid
       end
 
       # Reads messages until the subscription is closed. Only this fiber waits.
@@ -37,17 +41,35 @@ module Elah
       # @param seconds [Numeric, nil] maximum wait; nil waits without a limit
       # @return [Message, nil] nil after a timeout, or when the subscription is closed
       def next_message(seconds = nil)
+        unless @process_id == Process.pid
+          return if @is_closed
+
+          follow_fork
+        end
         fields = @native.next(seconds&.to_f)
         fields ? Message.new(*fields) : nil
       end
 
       # @return [Integer] how often the connection was lost, and with it perhaps messages
-      def losses = @native.losses
+      def losses = @losses + @native.losses
 
       # Ends the subscription; a fiber that waits for a message gets nil.
       #
       # @return [nil]
-      def close = @native.close
+      def close
+        @is_closed = true
+        @native.close if @process_id == Process.pid
+      end
+
+      private
+
+      # The connection is that of the parent, which gets its messages.
+      def follow_fork
+        native = @subscribe.call
+        @losses = losses + 1
+        @native = native
+        @process_id = Process.pid
+      end
     end
   end
 end
