@@ -103,6 +103,14 @@ class StoreFolderTest < StoreCase
     again&.close
   end
 
+  # A server's next image kept the file open, one time more at each restart, and so did every program that it started.
+  def test_a_program_has_no_file_of_the_store
+    IO.popen("cat", "w") do |program|
+      files = Dir["/proc/#{program.pid}/fd/*"].map { |path| File.readlink(path) }
+      assert_empty files.grep(/#{Regexp.escape(@dir)}/)
+    end
+  end
+
   # A child could never open the store that a transaction of another thread had open, and the parent not before its end.
   def test_a_fork_ends_the_transactions_of_other_threads
     steps, gate = Array.new(2) { Queue.new }

@@ -256,7 +256,24 @@ fn open_env(dir: &Path, bytes_max: u64, access: Access) -> Result<Env, Error> {
     }
     // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file. On a read-only file
     // system, where LMDB has no lock file, the caller has locked the folder for itself.
-    unsafe { options.open(dir) }.map_err(|error| refusal(dir, error))
+    let env = unsafe { options.open(dir) }.map_err(|error| refusal(dir, error))?;
+    // Where the system does not list them, programs have the file open, which harms none.
+    let _ = close_on_exec(&dir.join(DATA_FILE));
+    Ok(env)
+}
+
+/// Closes the descriptors of a file in the programs that this process starts, and when it starts itself anew. LMDB does it for its lock file alone.
+#[allow(unsafe_code)]
+fn close_on_exec(path: &Path) -> io::Result<()> {
+    let file = fs::metadata(path)?;
+    for entry in fs::read_dir("/dev/fd")?.flatten() {
+        let is_its = fs::metadata(entry.path()).is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()));
+        if let Some(descriptor) = entry.file_name().to_str().and_then(|name| name.parse().ok()).filter(|_| is_its) {
+            // SAFETY: changes a flag of a descriptor; a wrong one is refused.
+            unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(())
 }
 
 /// Whether nothing can be written to the file system of `dir`, not even LMDB's lock file.

@@ -125,6 +125,8 @@ pub(crate) fn forget_finished(env: &Env, tree: Tree, dir: &Path) -> Result<(), E
     if noted.is_empty() {
         return Ok(());
     }
+    // Otherwise a file could come back after a power failure, and its sums would be added again.
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| Error::cannot_open(dir, error))?;
     let mut session = Session::begin(env, tree, 0)?;
     for name in &noted {
         session.forget_journal(name)?;
