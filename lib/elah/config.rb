@@ -77,7 +77,7 @@ module Elah
       default = Options.fetch(:config, source: "default").default
       raise OptionError, "Config file #{path} does not exist." if path && !File.file?(path)
 
-      path || File.file?(default) ? Dsl.read(path || default) : Dsl.new
+      path || File.file?(default) ? Dsl.read(path || default) : Dsl::Contents.empty
     end
     private_class_method :new, :check, :read_file
 
@@ -127,9 +127,18 @@ module Elah
     #
     # @example
     #   ORDERS = Elah::Store.open(Elah.config.state("orders"))
-    # @param name [String, nil] folder below the data folder; on a cluster all stores are one
+    # @param name [String, nil] folder below the data folder. The database of a cluster is the place of one name
     # @return [String] the URL of the database that the option `cluster` names; without it the data folder, or the folder of this name in it
-    def state(name = nil) = cluster || (name ? File.join(data, name) : data)
+    # @raise [Elah::OptionError] on a cluster, for a second name
+    def state(name = nil)
+      return name ? File.join(data, name) : data unless cluster
+
+      first = @asked[:state] ||= name
+      return cluster if name.nil? || name == first
+
+      raise OptionError, "The option cluster names one database, in which the app keeps its state #{first.inspect}. It has no place for " \
+                         "#{name.inspect}, whose tables could have the same names. Use one name for both, or open a database of its own."
+    end
 
     # Refuses the URL of a store or of a cluster if the loaded app has not read it, because the app would keep its data elsewhere.
     #

@@ -82,7 +82,8 @@ module Elah
       def at(place)
         return open(place) unless place.match?(URL)
 
-        clusters.find { |cluster| cluster.dir == Cluster.dir_of(place) } || open(place)
+        opened = clusters.select { |cluster| cluster.dir == Cluster.dir_of(place) }
+        opened.find(&:takes_part?) || opened.first || open(place)
       end
 
       # Checks every page of a store, whether other processes use it or not. {open} checks only the first 1024 pages.

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use elah_clients::sql::Settings;
 use elah_cluster::{Action, Config, Event, Held, Machine, Role, Seen};
@@ -79,6 +79,8 @@ struct Driver {
     sequence: Option<Rc<Sequence>>,
     /// The server of the last connection, by its start.
     server: Option<i64>,
+    /// When that connection was lost.
+    lost_at: Instant,
     retry: Duration,
     waiting: VecDeque<Waiting>,
     /// Batches that the machine knows, by their numbers.
@@ -125,6 +127,7 @@ impl Driver {
             connection: 0,
             sequence: None,
             server: None,
+            lost_at: Instant::now(),
             retry: RETRY_FIRST,
             waiting: VecDeque::new(),
             groups: BTreeMap::new(),
@@ -280,15 +283,17 @@ impl Driver {
             Input::Connected(connection, sequence) if connection == self.connection => {
                 let before = std::mem::replace(&mut self.server, sequence.server);
                 if before.is_some() && before != self.server {
-                    self.readers.close_connections();
-                    self.options.others.close_connections();
+                    self.readers.close_connections(self.lost_at);
+                    self.options.others.close_connections(self.lost_at);
                 }
                 self.sequence = Some(sequence);
                 Event::Connected
             }
             Input::Lost(connection, error) if connection == self.connection => {
                 self.shared.set_trouble(Some(error.to_string()));
-                self.sequence = None;
+                if self.sequence.take().is_some() {
+                    self.lost_at = Instant::now();
+                }
                 self.connect(self.retry);
                 self.retry = (self.retry * 2).min(RETRY_LAST);
                 Event::Disconnected

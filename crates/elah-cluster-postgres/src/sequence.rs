@@ -28,7 +28,7 @@ pub(crate) struct Sequence {
     beat: Statement,
     claim: Statement,
     release: Statement,
-    /// The numbers of tables by their names, as the database of this connection has them: a failover can lose one.
+    /// The numbers of tables by their names, as this session has seen them: a failover or a restored dump can lose one.
     tables: RefCell<HashMap<String, i32>>,
 }
 
@@ -142,6 +142,7 @@ impl Sequence {
 
     async fn begin(&self, own: &Registration, serial: i64, register: bool) -> Result<Opened, Error> {
         let writer = signed(own.writer);
+        self.tables.borrow_mut().clear();
         if register {
             self.client.execute(statements::SWEEP_WRITERS, &[]).await?;
             let version = i32::try_from(own.version).unwrap_or(i32::MAX);

@@ -200,8 +200,12 @@ impl Machine {
         match self.session {
             // The database does not open sessions now. The next tick asks again.
             Session::Opening { serial: opening, .. } if opening == serial => self.session = Session::Closed,
-            _ if self.in_flight.iter().any(|sent| sent.serial == serial) => self.open(now, actions),
-            _ => {}
+            _ => match self.in_flight.iter().find(|sent| sent.serial == serial).map(|sent| &sent.subject) {
+                Some(Subject::Batch(_)) => self.open(now, actions),
+                // It would be sent again at once.
+                Some(_) => self.close(Session::Closed),
+                None => {}
+            },
         }
     }
 

@@ -34,8 +34,8 @@ impl Members {
     /// Reads a board, and asks for the fences that are due.
     pub(crate) fn read(&mut self, now: u64, config: &Config, board: Board, actions: &mut Vec<Action>) {
         // Silence counts only while the own reads and signs of life succeed: otherwise all would seem dead after an outage of the database,
-        // or after a time in which it was read-only.
-        let is_recent = |at: Option<u64>| at.is_some_and(|at| now - at <= config.lease / 2);
+        // or after a time in which it was read-only. The others' last signs may be a fifth of a lease older than the last reply.
+        let is_recent = |at: Option<u64>| at.is_some_and(|at| now - at <= config.lease * 3 / 4);
         let is_counting = is_recent(self.read_at) && is_recent(self.confirmed_at);
         let before = self.composition();
         let is_listed = board.writers.iter().any(|row| row.writer == config.writer && !row.is_fenced);

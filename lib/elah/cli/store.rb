@@ -41,9 +41,14 @@ module Elah
           report = Elah::Store::Backup.create(data, target)
           say = to == STREAM ? $stderr : out
           say.puts "Backed up #{contents(report)} to #{to == STREAM ? 'the stream' : to}."
+          tell_of_cluster(say)
           return if report.left_out.empty?
 
           say.puts "Not in the backup, because they belong to no store and no sink: #{listed(report.left_out)}."
+        end
+
+        def tell_of_cluster(say)
+          say.puts "The data of the cluster are in its database, and not here: back up and check the database." if Elah.config.cluster
         end
 
         def restore(paths, out)
@@ -84,6 +89,7 @@ module Elah
         def check(dirs, out)
           Elah::Store.check_restored(data)
           refused = folders(dirs).reject { |dir| sound?(dir, out) }
+          tell_of_cluster(out)
           raise Error, "Damaged or not opened: #{refused.join(', ')}. Restore a copy of a damaged folder; see docs/store.md." if refused.any?
         end
 

@@ -14,6 +14,7 @@ require_relative "cluster/commit"
 require_relative "cluster/transaction"
 require_relative "cluster/sweeper"
 require_relative "cluster/membership"
+require_relative "cluster/health"
 require_relative "cluster/import"
 
 module Elah
@@ -31,6 +32,7 @@ module Elah
     #   store.table("links").put_new("elah", "https://example.com/") # => true, once it is committed
     class Cluster
       include Interface::Opened
+      include Health
 
       VALUES_AT = "SELECT r.value FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS q (name, key, place) " \
                   "LEFT JOIN elah_tables t USING (name) " \
@@ -103,6 +105,7 @@ module Elah
         @counters = Names.new(@database, "elah_counters")
         @sweeper = Sweeper.new(@database, sweep_seconds)
         @clock = Clock.new(@database)
+        @takes_part = false
       end
 
       # The table of that name. It is created with its first entry.
@@ -200,46 +203,37 @@ module Elah
       # @api private
       def joined? = @membership ? @membership.process_id == Process.pid : false
 
-      # @return [Hash{Symbol=>Integer}] what this process, which has joined, knows of the cluster
-      # @api private
-      def gauges
-        members = membership.native.members.reject { |_, member| member[:fenced] }
-        figures = membership.native.figures.transform_keys { |name| :"cluster_#{name}" }
-        { cluster_processes: members.size, cluster_shards: members.dig(membership.native.writer, :shards) || 0,
-          cluster_unowned_shards: membership.placement.shards - members.sum { |_, member| member[:shards] },
-          cluster_unreachable: trouble ? 1 : 0, cluster_version: membership.native.spoken, **figures }
-      end
-
       # @return [Membership] of this process
       # @api private
       def membership
         @membership = nil unless @membership&.process_id == Process.pid
+        take_part
         @membership ||= Membership.new(@name, @url, @database, @shards, Elah.config)
       end
+
+      # Entities, jobs and broadcasts have this opening of the cluster. To others each opening is a process of its own, with a part of the entities.
+      #
+      # @raise [ArgumentError] when they have another one already
+      # @api private
+      def take_part
+        return if @takes_part
+
+        if Store.clusters.any? { |cluster| cluster.same?(self) && cluster.takes_part? }
+          raise ArgumentError, "#{dir} is open twice in this process, and entities, jobs and broadcasts need one: give them all the same store."
+        end
+
+        @takes_part = true
+      end
+
+      # @return [Boolean]
+      # @api private
+      def takes_part? = @takes_part
 
       # @return [Database]
       # @api private
       def database
         @sweeper.start
         @database
-      end
-
-      # @return [Array(String, String), nil] the URL, and why the database is known to accept no writes
-      # @api private
-      def trouble
-        note_full
-        (@database.trouble || @membership&.trouble)&.then { |reason| [dir, reason] }
-      end
-
-      # @return [Array<String>] what has happened to this process in the cluster since the last call
-      # @api private
-      def notes = @membership ? @membership.notes : []
-
-      # @return [Array(String, String), nil] as {#trouble}, after a look
-      # @api private
-      def check
-        note_full
-        @database.check&.then { |reason| [dir, reason] }
       end
 
       # @return [Array<Array(Table, String)>]
@@ -278,11 +272,6 @@ module Elah
         raise Closed, "The store is closed." if closed?
 
         Transaction.new(self)
-      end
-
-      # Entities write past {#database}.
-      def note_full
-        @database.found_full if @membership&.full?
       end
 
       # The more often it has lost, the longer, so that others are through by then.

@@ -185,6 +185,28 @@ class EntityTimersOnClusterTest < EntityCase
     database&.close
   end
 
+  # The writer keeps its connection, and wrote by the numbers from before: nobody read what it stored.
+  def test_entities_are_stored_under_their_name_after_a_restored_dump_that_has_lost_it
+    database = Elah::SQL.new(@url, connections_max: 1)
+    @alarms["1"].add
+    database.transaction do |transaction|
+      transaction.execute("DELETE FROM elah_rows")
+      transaction.execute("DELETE FROM elah_tables")
+      transaction.execute("UPDATE elah_writers SET sequence = 0")
+    end
+    wait_until("it goes on with what is stored") { added_again? }
+    stored = "SELECT count(*) FROM elah_rows JOIN elah_tables USING (tbl) WHERE name = 'entity:alarms'"
+    assert_operator database.value(stored), :>, 0
+  ensure
+    database.close
+  end
+
+  def added_again?
+    @alarms["1"].add == 1
+  rescue Elah::Store::Unavailable
+    false
+  end
+
   # Only the use of a table started the thread that does both.
   def test_a_process_that_uses_entities_alone_removes_expired_rows_and_finds_the_database_again
     database = Elah::SQL.new(@url, connections_max: 1)

@@ -137,6 +137,36 @@ class StoreClusterOpeningTest < ClusterCase
     other&.close
   end
 
+  # Each was a process of its own to the other: half of all entities belonged to the one that did not know them.
+  def test_entities_of_two_openings_are_refused
+    other = open_again
+    first, second = Array.new(2) { |number| Class.new(Elah::Entity) { entity_name "openings #{number}" } }
+    first.in(@store)
+    assert_match(/is open twice in this process/, assert_raises(ArgumentError) { second.in(other) }.message)
+    assert_equal 0, other.table("without entities").size
+    @store.close
+    assert second.in(other)
+  ensure
+    other&.close
+  end
+
+  # The shards of the first opening were kept, and so others seemed to own them.
+  def test_another_class_has_its_entities_when_a_store_is_opened_again
+    first, second = Array.new(2) do |number|
+      Class.new(Elah::Entity) do
+        entity_name "again #{number}"
+        define_method(:add) do
+          state.put("n", "1")
+          number
+        end
+      end
+    end
+    assert_equal 0, Elah.run { first.in(@store)["a"].add }
+    @store.close
+    @store = open_again
+    assert_equal 1, Elah.run { second.in(@store)["a"].add }
+  end
+
   private
 
   # A database without tables.

@@ -191,6 +191,33 @@ fn the_shards_of_a_fenced_writer_are_claimed_without_another_read() {
     assert_eq!(*shards, claimed);
 }
 
+/// A claim that the database refused was sent again at once, hundreds of times in a second.
+#[test]
+fn a_refused_claim_is_sent_again_with_the_next_tick() {
+    let mut driver = Driver::owning(0..0);
+    let free = Event::Board(Board { writers: vec![row(7, 0)], shards: shards(|_| None) });
+    let [Action::Send { serial, .. }] = driver.meet(free)[..] else { panic!("a claim") };
+    assert_eq!(driver.meet(Event::Failed { serial }), []);
+    assert_eq!(statements(&driver.meet(Event::Tick { is_alive: true })), [&Statement::Open { register: false }]);
+    let actions = driver.reply(serial + 1, Reply::Opened(Opened::Session { sequence: 0, shards: vec![] }));
+    assert!(matches!(statements(&actions)[..], [Statement::Claim { .. }]));
+}
+
+/// With statements that took longer than half a lease, a silent writer was never fenced.
+#[test]
+fn silence_counts_while_each_sign_of_life_takes_long() {
+    let mut driver = Driver::owning(0..0);
+    let mut sent = Vec::new();
+    let fenced = (0..40).any(|look| {
+        sent.extend(driver.after(500, Event::Tick { is_alive: true }));
+        let replied = if look % 7 == 6 { std::mem::take(&mut sent) } else { vec![] };
+        driver.settle(replied);
+        sent.extend(driver.meet(board(&[row(7, 0), row(8, 3)])));
+        !fences(&sent).is_empty()
+    });
+    assert!(fenced);
+}
+
 #[test]
 fn a_writer_claims_nothing_before_it_has_read_a_board_with_itself() {
     let mut driver = Driver::owning(0..0);

@@ -7,6 +7,8 @@ module Elah
       class Commit
         # Keys of one table that are locked each by itself; more of them lock the table.
         LOCKED_KEYS_MAX = 64
+        # As {LOCKED_KEYS_MAX}, of all tables. The database has a table of locks for all sessions, with room for 6,400 by default.
+        LOCKED_KEYS_OF_ALL_MAX = 512
         # Of the values together: the statement has them in hexadecimal digits.
         BYTES_MAX = 256 * 1024**2
         # No row, and no call, when a number is not that of its name.
@@ -65,7 +67,8 @@ module Elah
           one.each { |range| keys[@ids[range.table]][range.span.from] = false }
           @reads.counts.each { |count| keys[@ids[count.counter]][count.key] = false }
           [*@puts, *@gone, *@counts].each { |table, key, _| keys[table][key] = true }
-          [wide.map { |range| @ids[range.table] } | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
+          are_many = keys.sum { |_, of_table| of_table.size } > LOCKED_KEYS_OF_ALL_MAX
+          [wide.map { |range| @ids[range.table] } | keys.select { |_, of_table| are_many || of_table.size > LOCKED_KEYS_MAX }.keys, keys]
         end
 
         def reads

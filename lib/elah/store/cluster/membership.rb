@@ -2,7 +2,6 @@
 
 require "etc"
 require_relative "../../server/placement/clustered"
-require_relative "../../server/run_dir"
 
 module Elah
   class Store

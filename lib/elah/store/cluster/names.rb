@@ -33,6 +33,22 @@ module Elah
           raise Failed, "The name #{name.inspect} is not found in the database in which it was created."
         end
 
+        # Runs a statement that needs the number of a table, again while another table has it by then.
+        #
+        # @param name [String]
+        # @yieldparam number [Integer]
+        # @yieldreturn [Object, nil] nil when the name has another number
+        # @return [Object, nil] nil when the name is missing
+        # @raise [Failed] when the number changes again and again
+        def numbered(name)
+          ATTEMPTS.times do
+            number = find(name) or return
+            found = yield number
+            return found unless found.nil?
+          end
+          raise Failed, "The name #{name.inspect} has another number at each look."
+        end
+
         # @param name [String]
         # @return [Integer]
         def create(name)

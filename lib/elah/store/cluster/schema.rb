@@ -165,7 +165,13 @@ module Elah
                 ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at;
             END IF;
             IF cardinality(reset_tbl) > 0 THEN
-              DELETE FROM elah_counts c USING unnest(reset_tbl, reset_key) g(tbl, key) WHERE c.tbl = g.tbl AND c.key = g.key;
+              -- A statement that has waited for the lock of a key updates the row that it saw before, and no other.
+              UPDATE elah_counts c SET count = 0
+                FROM (SELECT * FROM unnest(reset_tbl, reset_key) INTERSECT SELECT * FROM unnest(add_tbl, add_key)) g(tbl, key)
+                WHERE c.tbl = g.tbl AND c.key = g.key;
+              DELETE FROM elah_counts c
+                USING (SELECT * FROM unnest(reset_tbl, reset_key) EXCEPT SELECT * FROM unnest(add_tbl, add_key)) g(tbl, key)
+                WHERE c.tbl = g.tbl AND c.key = g.key;
             END IF;
             IF cardinality(add_tbl) > 0 THEN
               INSERT INTO elah_counts AS c (tbl, key, count)

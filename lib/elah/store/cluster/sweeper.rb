@@ -23,7 +23,7 @@ module Elah
         def start
           return if @thread
 
-          @lock.synchronize { @thread ||= Thread.new { run } unless @is_over }
+          @lock.synchronize { @thread ||= Thread.new { run }.tap { |thread| thread.thread_variable_set(:fork_safe, true) } unless @is_over }
         end
 
         # A fork has no thread of its parent.

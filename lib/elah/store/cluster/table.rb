@@ -9,7 +9,8 @@ module Elah
 
         ID = "(SELECT tbl FROM elah_tables WHERE name = $1)"
         GET = "SELECT value FROM elah_rows WHERE tbl = #{ID} AND key = $2 AND #{Schema::LIVE}".freeze
-        SIZE = "SELECT count(*) FROM elah_rows WHERE tbl = #{ID}".freeze
+        # By its number, as the planner would count through the rows of all tables to find those of an unknown one. No row when another has it.
+        SIZE = "SELECT count(*) FROM elah_rows WHERE tbl = $2 HAVING EXISTS (SELECT FROM elah_tables WHERE name = $1 AND tbl = $2)"
         LAST = "SELECT key FROM elah_rows WHERE tbl = #{ID} ORDER BY key DESC LIMIT 1".freeze
         AT = "SELECT (#{LAST}), (#{GET})".freeze
         RANGE = "SELECT key, value FROM elah_rows WHERE tbl = #{ID} AND key >= $2 AND key < $3 AND %s ORDER BY key %s LIMIT $4".freeze
@@ -48,7 +49,7 @@ module Elah
         end
 
         # (see Elah::Store::Table#size)
-        def size = read { |sql| sql.value(SIZE, @name) }
+        def size = @store.tables.numbered(@name) { |number| read { |sql| sql.value(SIZE, @name, number) } } || 0
 
         # (see Elah::Store::Table#at)
         def at(position)
