@@ -6,6 +6,7 @@ require_relative "entity/index"
 require_relative "entity/activation"
 require_relative "entity/once"
 require_relative "entity/timers"
+require_relative "entity/callable_methods"
 require_relative "entity/reference"
 require_relative "entity/collection"
 require_relative "entity/peers"
@@ -50,7 +51,8 @@ module Elah
       #
       # @param store [Elah::Store]
       # @return [Collection]
-      # @raise [ArgumentError] when the class has no name, or another class has entities of the same name in the store
+      # @raise [ArgumentError] when the class has no name, or another class has entities of the same name in the store, or a reference has another
+      #   method with the name of a public one
       def in(store) = Collection.of(self, store)
 
       # When a call returns: `:disk`, once its writes are on disk; `:memory`, at once, while they are still being stored. A `:memory` write that is
@@ -60,10 +62,10 @@ module Elah
       # @return [Symbol]
       # @raise [ArgumentError] when it is neither
       def durability(choice = nil)
-        return @durability ||= superclass <= Entity && superclass != Entity ? superclass.durability : :disk unless choice
+        return @elah_durability ||= superclass <= Entity && superclass != Entity ? superclass.durability : :disk unless choice
         raise ArgumentError, "durability must be :disk or :memory, not #{choice.inspect}" unless DURABILITIES.include?(choice)
 
-        @durability = choice
+        @elah_durability = choice
       end
 
       # On a cluster, what a call that writes nothing relies on: `:leased`, the lease of its worker; `:checked`, the database, which confirms before
@@ -74,10 +76,10 @@ module Elah
       # @return [Symbol]
       # @raise [ArgumentError] when it is neither
       def reads(choice = nil)
-        return @reads ||= superclass <= Entity && superclass != Entity ? superclass.reads : :leased unless choice
+        return @elah_reads ||= superclass <= Entity && superclass != Entity ? superclass.reads : :leased unless choice
         raise ArgumentError, "reads must be :leased or :checked, not #{choice.inspect}" unless READS.include?(choice)
 
-        @reads = choice
+        @elah_reads = choice
       end
 
       # With `durability :memory`, how long writes may wait for others before they are stored. Of many writes to one key only the last is stored,
@@ -88,7 +90,7 @@ module Elah
       # @raise [ArgumentError]
       def linger_seconds(seconds = nil)
         return durability == :memory ? own_linger : 0 unless seconds
-        return @linger_seconds = seconds if seconds.is_a?(Numeric) && seconds.between?(0, LINGER_SECONDS_MAX)
+        return @elah_linger = seconds if seconds.is_a?(Numeric) && seconds.between?(0, LINGER_SECONDS_MAX)
 
         raise ArgumentError, "linger_seconds must be 0 to #{LINGER_SECONDS_MAX}, not #{seconds.inspect}"
       end
@@ -98,15 +100,23 @@ module Elah
       # @param name [String, nil] sets it
       # @return [String]
       def entity_name(name = nil)
-        @entity_name = name if name
-        @entity_name || self.name or raise ArgumentError, "A class without a name needs an entity_name."
+        @elah_name = name if name
+        @elah_name || self.name or raise ArgumentError, "A class without a name needs an entity_name."
       end
 
       # Declares an index: rows of a separate table that calls write together with their state. Every process reads them by {Collection#index} at
       # memory speed.
       #
       # @param name [Symbol]
-      def index(name) = own_indexes << name
+      # @return [nil]
+      # @raise [ArgumentError] when {in} was called before, which gives each table its number
+      def index(name)
+        return if indexes.include?(name)
+        raise ArgumentError, "Declare the index #{name} before you call #{self}.in." if Collection.of_class?(self)
+
+        own_indexes << name
+        nil
+      end
 
       # @return [Array<Symbol>] the declared indexes, in their order
       def indexes = superclass <= Entity ? superclass.indexes + own_indexes : own_indexes
@@ -120,17 +130,18 @@ module Elah
       def woken_seconds = Elah.config.request_seconds
 
       # @return [Array<Symbol>] the callable methods
-      def calls = public_instance_methods - Entity.public_instance_methods
+      # @raise [ArgumentError] when a reference has another method of one of these names
+      def calls = CallableMethods.of(self)
 
       private
 
-      def own_indexes = @own_indexes ||= []
+      def own_indexes = @elah_indexes ||= []
 
-      def own_linger = @linger_seconds || (superclass <= Entity && superclass != Entity ? superclass.send(:own_linger) : LINGER_SECONDS)
+      def own_linger = @elah_linger || (superclass <= Entity && superclass != Entity ? superclass.send(:own_linger) : LINGER_SECONDS)
     end
 
     # @return [String]
-    attr_reader :key
+    def key = @elah_key
 
     # Builds the entity from its stored state. Called once, before the first call.
     def restore = nil
@@ -140,11 +151,11 @@ module Elah
     # The stored state of this entity.
     #
     # @return [Elah::Shards::State]
-    attr_reader :state
+    def state = @elah_state
 
     # @param name [Symbol] of an index that the class declares
     # @return [Index] to write rows
-    def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
+    def index(name) = @elah_indexes[name] ||= Index.open(@elah_state, Index.number(@elah_collection.entity_class, name))
 
     # Sets the timer of this entity, or removes it. At that time, and not before it, the owner calls the method `woken` as a call of its own. The
     # timer is stored with the other changes of the call that sets it. An entity has one timer; it is removed when `woken` is called, which may set
@@ -158,10 +169,7 @@ module Elah
       nil
     end
 
-    def timer
-      @elah_collection.timers or raise ArgumentError, "#{self.class} needs a method woken, which its timer calls."
-      @indexes[Timer] ||= Timer.new(@elah_collection, @key, @state)
-    end
+    def timer = @elah_indexes[Timer] ||= Timer.new(@elah_collection, @elah_key, @elah_state)
 
     # The timer fires, unless it was changed meanwhile; see {Timers}.
     def __wake__(time)
@@ -174,21 +182,22 @@ module Elah
     # The timer has fired, and failed.
     def __postpone__(time) = TIMER.bind_call(self).postpone(time, @elah_collection.store.now_ms)
 
+    # The names of instance variables are the app's, except those that begin with `elah_`.
     def attach(key, state, collection)
-      @key = key
-      @state = state
-      @indexes = {}
+      @elah_key = key
+      @elah_state = state
+      @elah_indexes = {}
       @elah_collection = collection
     end
 
     # Makes a call unless its result is stored under the idempotency key, see {Reference#once}.
     ruby2_keywords def __once__(idempotency_key, ttl, name, *arguments)
-      once = @indexes[Once] ||= Once.new(@elah_collection, @key, @state)
+      once = @elah_indexes[Once] ||= Once.new(@elah_collection, @elah_key, @elah_state)
       method_name = @elah_collection.method_named(name)
       once.result(idempotency_key, ttl, name, arguments) { __send__(method_name, *arguments) }
     end
 
-    # A subclass may have a method of the same name.
+    # A subclass may have methods of these names, as of every name that Elah calls here: `class`, `raise`, `state`.
     ATTACH = instance_method(:attach)
     TIMER = instance_method(:timer)
     private_constant :ATTACH, :TIMER

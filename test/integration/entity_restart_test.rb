@@ -51,6 +51,38 @@ class EntityRestartTest < Minitest::Test
     end
   end
 
+  LEAVING = <<~'RUBY'
+    class Presence < Elah::Entity
+      def join(pid) = state.put(pid, "")
+      def leave(pid) = state.delete(pid)
+    end
+    PRESENCE = Presence.in(Elah::Store.open(Elah.config.data))
+    Elah::Config.at(:before_worker_boot) do
+      Elah.async do
+        PRESENCE["all"].join(Process.pid.to_s)
+        sleep
+      ensure
+        PRESENCE["all"].leave(Process.pid.to_s)
+        warn "#{Process.pid} has left"
+      end
+    end
+    run ->(_) { [200, {}, ["hello"]] }
+  RUBY
+
+  # In before_worker_shutdown, the call of all workers but one waited for an owner, and failed.
+  def test_a_background_fiber_calls_an_entity_when_its_worker_ends
+    supervised(LEAVING) do |server|
+      pids = worker_pids(server)
+      server.signal(:HUP)
+      pids.each { |pid| server.wait_for(/^#{pid} has left$/) }
+      wait_for_workers(server, 2, besides: pids)
+      pids = worker_pids(server)
+      server.stop
+      pids.each { |pid| assert_match(/^#{pid} has left$/, server.log) }
+      refute_match(/Moving/, server.log)
+    end
+  end
+
   private
 
   # Asks the worker that is replaced second for an entity of the first.

@@ -59,6 +59,16 @@ class EntityTest < EntityCase
     assert_match(/#{names.last} and #{names.first} cannot be told apart/, error.message)
   end
 
+  # Its rows went to the table of the results of `once`, and nobody found them.
+  def test_an_index_is_declared_before_the_first_collection
+    late = Class.new(Elah::Entity) { entity_name("late") }
+    late.index(:before)
+    rows = late.in(@store)
+    assert_match(/Declare the index after before/, assert_raises(ArgumentError) { late.index(:after) }.message)
+    late.index(:before)
+    assert_empty rows.index(:before).range
+  end
+
   # Rows of the index of one were the state of the other.
   def test_entities_that_would_share_a_table_are_refused
     one = Class.new(Elah::Entity) { entity_name("shows") && index(:seats) }

@@ -80,7 +80,7 @@ module Elah
         @once_max = Elah.config.entity_once_max
         @moving_seconds = Elah.config.entity_moving_seconds
         @request_seconds = Elah.config.request_seconds
-        @calls = entity_class.calls.to_h { |call| [call, call] }
+        @calls = CallableMethods.of(entity_class).to_h { |call| [call, call] }
         @references = Reference.for(@calls.keys)
         @deferred = Reference.for(@calls.keys, :defer)
         @once = Reference.for(@calls.keys)
@@ -210,10 +210,10 @@ module Elah
 
       # @api private
       def new_entity(key, state)
-        @entity_class.new.tap do |entity|
-          ATTACH.bind_call(entity, key, state, self)
-          entity.restore
-        end
+        entity = @entity_class.new
+        ATTACH.bind_call(entity, key, state, self)
+        entity.restore
+        entity
       end
 
       # @return [Boolean] whether processes of other machines share the store

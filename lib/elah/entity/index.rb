@@ -5,9 +5,12 @@ require_relative "../store/interface/pages"
 module Elah
   module Shards
     # Rows that belong to no single entity: written by calls of the entities, stored together with their state, and readable by every process.
-    # Reads see what earlier calls of the entity and its running call have written.
+    # Reads see what earlier calls of the entity and its running call have written. What they return is UTF-8 where the bytes are valid, else binary.
     class Index
       include Store::Interface::Pages
+
+      alias get_native get
+      private :get_native, :put_native, :range_native
 
       # @param entity_class [Class]
       # @param name [Symbol]
@@ -40,15 +43,18 @@ module Elah
       #   @param key [String]
       #   @return [nil]
 
-      # @!method get(key)
-      #   @param key [String]
-      #   @return [String, nil]
-
       # @!method get_at_once(key)
-      #   As {#get}, but does not wait for earlier calls of the entity: what they have written may be missing.
+      #   As {#get}, but binary, and it does not wait for earlier calls of the entity: what they have written may be missing.
       #   @api private
       #   @param key [String]
       #   @return [String, nil]
+
+      # @param key [String]
+      # @return [String, nil]
+      def get(key)
+        value = get_native(key)
+        value && Text.tag(value)
+      end
 
       # Rows in the order of their keys' bytes. All conditions must hold.
       #
@@ -60,7 +66,7 @@ module Elah
       # @param reverse [Boolean] from the last key to the first
       # @return [Array<Array(String, String)>] keys and values; at most `limit`, see {#each} for all
       def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
-        range_native([prefix, from, to, after], Store.limit(limit), reverse)
+        Text.tag_entries(range_native([prefix, from, to, after], Store.limit(limit), reverse))
       end
 
       # @param key [String] 1 to 480 bytes
@@ -69,8 +75,6 @@ module Elah
       # @return [nil]
       # @raise [Store::InvalidKey, Store::TooLarge]
       def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
-
-      private :put_native, :range_native
     end
   end
 

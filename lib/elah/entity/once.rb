@@ -64,7 +64,9 @@ module Elah
         return result_of(row, digest, idempotency_key, name) if row
 
         check_room
-        yield.tap { |result| write(idempotency_key, ttl, digest + dump(result, name)) }
+        result = yield # it may have a method `tap` of its own
+        write(idempotency_key, ttl, digest + dump(result, name))
+        result
       end
 
       private
@@ -132,7 +134,10 @@ module Elah
         # Ruby may lack these classes, or load them later.
         SETS = ->(value) { defined?(::Set) && value.is_a?(::Set) }
         DATA = ->(value) { defined?(::Data) && value.is_a?(::Data) }
-        private_constant :DEPTH_MAX, :SETS, :DATA
+        # Classes of an app may have methods of these names.
+        CLASS = ::Kernel.instance_method(:class)
+        FIELDS = [::Struct, *(::Data if defined?(::Data))].to_h { |type| [type, type.instance_method(:to_h)] }.freeze
+        private_constant :DEPTH_MAX, :SETS, :DATA, :CLASS, :FIELDS
 
         class << self
           # @return [String]
@@ -155,10 +160,14 @@ module Elah
             case value
             when Array, Hash then collection(value, depth)
             when Range then "r#{collection([value.begin, value.end, value.exclude_end?], depth)}"
-            when SETS then "e#{collection([value.class.name, value.to_h { |part| [part, true] }], depth)}"
-            else value.respond_to?(:marshal_dump) ? Marshal.dump(value) : "o#{collection([value.class.name, value.to_h], depth)}"
+            when SETS then "e#{collection([class_name(value), value.to_h { |part| [part, true] }], depth)}"
+            else value.respond_to?(:marshal_dump) ? Marshal.dump(value) : "o#{collection([class_name(value), fields(value)], depth)}"
             end
           end
+
+          def class_name(value) = CLASS.bind_call(value).name
+
+          def fields(value) = FIELDS.find { |type, _| type === value }.last.bind_call(value)
 
           def collection(value, depth)
             parts = value.map { |part| text(part, depth) }

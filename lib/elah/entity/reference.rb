@@ -3,7 +3,8 @@
 module Elah
   class Entity
     # A reference to an entity in any worker: it has the entity's public methods, and calls them there. Each class of entities has its own class of
-    # references, so a call is a plain method call.
+    # references, so a call is a plain method call. As an entity may have a method `send`, `method` or `freeze`, nothing of Elah calls these on a
+    # reference.
     class Reference
       # @return [String]
       attr_reader :key
@@ -69,11 +70,11 @@ module Elah
             calls.each do |name|
               class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
                 # def deposit(*arguments)
-                #   raise ArgumentError, "..." if block_given?
+                #   ::Kernel.raise ArgumentError, "..." if defined?(yield) # an entity may have a method raise
                 #   @collection.call(@key, :deposit, arguments)
                 # end
                 def #{name}(*arguments)
-                  raise ArgumentError, "A call of an entity does not accept a block." if block_given?
+                  ::Kernel.raise ArgumentError, "A call of an entity does not accept a block." if defined?(yield)
                   @collection.#{receiver}(@key, :#{name}, arguments)
                 end
                 ruby2_keywords :#{name}

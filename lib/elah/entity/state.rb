@@ -17,13 +17,20 @@ module Elah
     #   @api private
 
     # The stored state of one entity: ordered keys with values, both Strings. Writes are gathered, and stored together when the call has ended.
-    # Reads see gathered writes.
+    # Reads see gathered writes. What they return is UTF-8 where the bytes are valid, else binary: a text equals the one that was written, also after
+    # the entity was restored.
     class State
       include Store::Interface::Pages
 
-      # @!method get(key)
-      #   @param key [String]
-      #   @return [String, nil]
+      alias get_native get
+      private :get_native, :range_native
+
+      # @param key [String]
+      # @return [String, nil]
+      def get(key)
+        value = get_native(key)
+        value && Text.tag(value)
+      end
 
       # @!method put(key, value)
       #   @param key [String] with the entity's own key up to 477 bytes
@@ -40,10 +47,8 @@ module Elah
       # @param (see Elah::Store::Table#range)
       # @return [Array<Array(String, String)>] keys and values; at most `limit`, see {#each} for all
       def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
-        range_native([prefix, from, to, after], limit, reverse)
+        Text.tag_entries(range_native([prefix, from, to, after], limit, reverse))
       end
-
-      private :range_native
     end
   end
 end

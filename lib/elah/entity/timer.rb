@@ -51,8 +51,9 @@ module Elah
       # @param collection [Collection]
       # @param key [String] of the entity
       # @param state [Elah::Shards::State]
+      # @raise [ArgumentError] when the class of the entity has no method `woken`
       def initialize(collection, key, state)
-        @timers = collection.timers
+        @timers = collection.timers or raise ArgumentError, "#{collection.entity_class} needs a method woken, which its timer calls."
         @key = key
         @shard = collection.shard_of(key)
         @state = state

@@ -4,7 +4,8 @@ require "test_helper"
 require "support/entity_case"
 
 # Of the key of an entity only the bytes count: a String of the same bytes in another encoding names the same entity, in
-# this worker and in another. Two objects for one key would each write over what the other has stored.
+# this worker and in another. Two objects for one key would each write over what the other has stored. What an entity
+# reads of its state has the encoding of what it wrote, if that was text.
 class EntityKeyEncodingTest < EntityCase
   TEXT = "𝛑 größe 日本 🎉"
   BYTES = "\xFF\x00\xF0".b
@@ -57,4 +58,64 @@ class EntityKeyEncodingTest < EntityCase
     key << "x"
     assert_equal [2, "ö"], tallies["ö"].add.first(2)
   end
+
+  # Takes each guest once.
+  class Room < Elah::Entity
+    entity_name "encoded_rooms"
+    index :guests
+
+    def restore = @guests = state.each.to_h
+
+    def enter(guest)
+      return :already_in if @guests.key?(guest)
+
+      index(:guests).put("#{guest}/", guest)
+      state.put(guest, guest)
+      @guests[guest] = guest
+    end
+
+    def found
+      { memory: @guests.to_a.sort_by { |entry| entry.first.b }, range: state.range, each: state.each(batch: 1).to_a,
+        get: @guests.keys.map { |guest| state.get(guest) }.sort_by(&:b),
+        rows: index(:guests).range, each_row: index(:guests).each(batch: 1).to_a,
+        row: @guests.keys.map { |guest| index(:guests).get("#{guest}/") }.sort_by(&:b),
+        none: [state.get("x"), index(:guests).get("x")] }
+    end
+  end
+
+  # Values were UTF-8 until their entity was restored and binary afterwards: the guest "Zoë" was let in a second time.
+  def test_what_an_entity_reads_is_what_it_wrote_also_after_a_restart
+    guests = ["Ann", "Zoë", TEXT, BYTES].sort_by(&:b)
+    pairs = guests.map { |guest| [guest, guest] }
+    rows = guests.map { |guest| ["#{guest}/", guest] }
+    expected = { memory: pairs, range: pairs, each: pairs, get: guests,
+                 rows: rows, each_row: rows, row: guests, none: [nil, nil] }
+
+    rooms = Room.in(@store)
+    guests.each { |guest| assert_equal guest, rooms["red"].enter(guest) }
+    assert_found expected, rooms["red"]
+    rooms.flush
+    rooms.reset
+    assert_found expected, rooms["red"]
+    @store.close
+    assert_found expected, Room.in(@store = open_again)["red"]
+  end
+
+  def test_a_table_of_an_index_is_binary
+    rooms = Room.in(@store)
+    rooms["red"].enter("Zoë")
+    row = rooms.index(:guests).range.first
+    assert_equal [["Zoë/".b, "Zoë".b], [Encoding::BINARY] * 2], [row, row.map(&:encoding)]
+  end
+
+  private
+
+  def assert_found(expected, room)
+    found = room.found
+    assert_equal expected, found
+    assert_equal encodings(expected), encodings(found)
+    expected[:get].each { |guest| assert_equal :already_in, room.enter(guest) }
+  end
+
+  def encodings(found) = found.transform_values { |texts| texts.flatten.compact.map(&:encoding) }
 end

@@ -92,6 +92,23 @@ class EntityOnceTest < EntityCase
     end
   end
 
+  # Its own method was called in the place of Ruby's: nothing was stored, and the call ran again.
+  Beer = Struct.new(:name, :tap)
+  def test_a_result_may_have_a_method_tap
+    2.times { assert_equal Beer.new("stout", 3), @tills["1"].once("beer").take(Beer.new("stout", 3)) }
+    assert_equal 1, @tills["1"].calls
+  end
+
+  # The class was asked, and left the amount out: the stored result was that of another call.
+  Payment = Struct.new(:id, :amount) { def to_h = { id: id } }
+  Seat = Struct.new(:class, :row)
+  def test_arguments_with_methods_of_their_own_are_told_apart
+    @tills["1"].once("payment").take(Payment.new(1, 10))
+    assert_raises(Elah::Entity::IdempotencyKeyReused) { @tills["1"].once("payment").take(Payment.new(1, 99)) }
+    2.times { assert_equal Seat.new("eco", 3), @tills["1"].once("seat").take(Seat.new("eco", 3)) }
+    assert_equal 2, @tills["1"].calls
+  end
+
   def test_a_result_outlives_the_entity_in_memory
     till.once("k").take("result")
     @tills.reset

@@ -12,8 +12,8 @@ module Elah
         # @param entity_class [Class]
         # @param store [Elah::Store]
         # @return [Collection] the collection of this class and store
-        # @raise [ArgumentError] when another class has that name in the store, or a table of this one, or when the class wants its reads checked but
-        #   not its writes stored
+        # @raise [ArgumentError] when another class has that name in the store, or a table of this one; when the class wants its
+        #   reads checked but not its writes stored; when entities, jobs or broadcasts of this process have another opening of the cluster
         def of(entity_class, store)
           if entity_class.reads == :checked && entity_class.durability == :memory
             raise ArgumentError, "#{entity_class}: reads :checked needs durability :disk."
@@ -21,12 +21,16 @@ module Elah
 
           name = entity_class.entity_name
           id = [store.dir, name]
-          forget_closed(store.dir) if collections[id]&.store&.closed? && !store.closed?
+          forget_closed(store.dir) unless store.closed?
           collection = (collections[id] ||= numbered(new(entity_class, store)))
           return collection if collection.entity_class.equal?(entity_class)
 
           raise ArgumentError, "The entities #{name} of #{store.dir} are those of #{collection.entity_class}, not of #{entity_class}."
         end
+
+        # @param entity_class [Class]
+        # @return [Boolean] whether it, or a subclass, has a collection
+        def of_class?(entity_class) = collections.each_value.any? { |collection| collection.entity_class <= entity_class }
 
         # @param number [Integer] see {Collection#number}
         # @return [Collection] the collection with this number
@@ -113,11 +117,13 @@ module Elah
         # Another opening of a store that was closed begins with no entities in memory, and claims its shards anew.
         def forget_closed(dir)
           closed = collections.select { |(of, _), collection| of == dir && collection.store.closed? }
+          return if closed.empty?
+
           closed.each do |id, collection|
             by_number.delete(collections.delete(id).number)
             Reference.withdraw(collection)
           end
-          Epochs.forget(dir)
+          Epochs.forget(dir) if collections.each_key.none? { |of, _| of == dir }
         end
 
         # As those of an index of `x` with the name `seats`, and of a class with the name `x:seats`.
@@ -128,6 +134,7 @@ module Elah
         end
 
         def numbered(collection)
+          collection.store.take_part if collection.clustered?
           check_tables(collection)
           other = by_number[collection.number]
           raise ArgumentError, "The entities #{collection.name} and #{other.name} cannot be told apart by their number: rename one." if other
