@@ -59,7 +59,7 @@ module Elah
       # @param request [Elah::Request] its `route` is already set, or nil when no route matches
       # @return [void]
       def handle(request)
-        (@dispatcher || dispatcher).handle(request)
+        (@elah_dispatcher || _dispatcher).handle(request)
       end
 
       # Responds to one Rack request, so that the class can be mounted in Rails or served by any Rack server.
@@ -67,7 +67,7 @@ module Elah
       # @param env [Hash{String=>Object}] the Rack environment
       # @return [Array(Integer, Hash{String=>Object}, #each)] the Rack response
       def call(env)
-        (@dispatcher || dispatcher).call(env)
+        (@elah_dispatcher || _dispatcher).call(env)
       end
 
       # Compiles the API now instead of at the first request.
@@ -75,28 +75,28 @@ module Elah
       # @return [self]
       # @raise [Elah::API::DefinitionError] when the definition is contradictory
       def compile!
-        dispatcher
+        _dispatcher
         self
       end
 
       # @return [Elah::Framework::Dispatcher] the compiled API: a server that never changes it calls it directly
       # @api private
-      def compiled = dispatcher
+      def compiled = _dispatcher
 
       # @return [Elah::Router] the compiled routes; {.handle} expects their IDs in `request.route`
       # @api private
-      def router = dispatcher.router
+      def router = _dispatcher.router
 
       # @return [Array<Integer>] IDs of the routes with `stream_body: true`
       # @api private
-      def streamed_routes = dispatcher.streamed_routes
+      def streamed_routes = _dispatcher.streamed_routes
 
       # @return [Hash{Elah::Framework::Gate=>Array<Integer>}] gates of {Framework::DSL::Admission#behind}, with the IDs of their routes
       # @api private
-      def gates = dispatcher.gates
+      def gates = _dispatcher.gates
 
       # @return [Array<Elah::Framework::Route>] the routes in the order of their definition, with those of mounted APIs
-      def routes = dispatcher.routes
+      def routes = _dispatcher.routes
 
       # @return [self] Grape has another class here, which APM agents ask for
       def base = self
@@ -106,23 +106,23 @@ module Elah
       # @param logger [Object, nil] the new logger; nil returns the current one
       # @return [Object]
       def logger(logger = nil)
-        return @logger = logger if logger
+        return @elah_logger = logger if logger
 
-        @logger || (superclass.respond_to?(:logger) ? superclass.logger : default_logger)
+        @elah_logger || (superclass.respond_to?(:logger) ? superclass.logger : default_logger)
       end
 
       private
 
-      def dispatcher
-        COMPILE_LOCK.synchronize { @dispatcher ||= Framework::Compiler.new(self).dispatcher }
+      def _dispatcher
+        COMPILE_LOCK.synchronize { @elah_dispatcher ||= Framework::Compiler.new(self).dispatcher }
       end
 
       # The definition has changed: the next request compiles it again.
-      def changed! = @dispatcher = nil
+      def changed! = @elah_dispatcher = nil
 
       def default_logger
         require "logger"
-        @logger = ::Logger.new($stdout)
+        @elah_logger = ::Logger.new($stdout)
       end
     end
   end

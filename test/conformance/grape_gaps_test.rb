@@ -13,7 +13,7 @@ require "rbconfig"
 class GrapeGapsTest < Minitest::Test
   CASES = File.expand_path("grape_gaps/cases.rb", __dir__)
   DOCS = File.expand_path("../../docs/api.md", __dir__)
-  LISTS = ["Five more differences show only", "### What Elah leaves out", "### Not there yet"].freeze
+  LISTS = ["Six more differences show only", "### What Elah leaves out", "### Not there yet"].freeze
   XML = %(<?xml version="1.0" encoding="UTF-8"?>\n)
   NO_METHOD = { "raised" => "NoMethodError" }.freeze
 
@@ -28,6 +28,9 @@ class GrapeGapsTest < Minitest::Test
       "escaped_json" => [[200, '{"a":"\u003c\u0026\u003e"}'], [200, '{"a":"<&>"}']]
     },
     "With ActiveSupport loaded, endpoints emit" => "notifications_test.rb",
+    "A String as `values:`" => {
+      "text_as_values" => [[200, "dm"], { "raised" => "Elah::API::DefinitionError" }]
+    },
     "`rescue_from` with anything" => {
       "wrong_rescue" => [{ "raised" => "TypeError" }, { "raised" => "Elah::API::DefinitionError" }]
     },

@@ -23,6 +23,13 @@ class ApiKeyTest < Minitest::Test
     assert_match(/The API key is empty/, error.message)
   end
 
+  # A setting that is not set was a NoMethodError without a word about the key.
+  def test_what_is_no_text_is_refused
+    assert_match(/The API key is nil/, assert_raises(Elah::OptionError) { Elah::ApiKey.new(nil) }.message)
+    error = assert_raises(TypeError) { Elah::ApiKey.new([271_828]) }
+    assert_match(/must be a String, not Array/, error.message)
+  end
+
   def test_it_comes_in_either_header
     assert_equal "s3cret", offered(x_api_key: "s3cret")
     assert_equal "s3cret", offered(authorization: "bearer  s3cret ")

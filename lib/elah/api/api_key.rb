@@ -23,8 +23,11 @@ module Elah
     end
 
     # @param key [String]
-    # @raise [Elah::OptionError] when it is empty, as from an unset variable: an empty header would match it
+    # @raise [Elah::OptionError] when it is nil or empty, as from an unset variable: an empty header would match an empty key
+    # @raise [TypeError] when it is anything else than a String
     def initialize(key)
+      raise OptionError, "The API key is nil: its setting or variable is not set." if key.nil?
+      raise TypeError, "An API key must be a String, not #{key.class}." unless key.is_a?(String)
       raise OptionError, "The API key is empty. Leave the setting out if you want none." if key.empty?
 
       @digest = Digest::SHA256.digest(key).bytes.freeze

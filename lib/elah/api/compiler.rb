@@ -14,7 +14,7 @@ module Elah
         @routes = []
         @entries = []
         @mounts = []
-        @not_found = NotFound.new(Settings.new(api.captured_layers))
+        @not_found = NotFound.new(Settings.new(api._captured_layers))
       end
 
       # @return [Dispatcher]
@@ -33,8 +33,8 @@ module Elah
       # @param outer_layers [Array<Layer>] layers of the APIs that mount this one
       # @param outer_parameters [Array<Parameters>] declared where it is mounted
       def compile(api, outer_layers, outer_parameters = [])
-        @not_found.add(Settings.new(outer_layers + api.captured_layers))
-        api.definitions.each do |definition|
+        @not_found.add(Settings.new(outer_layers + api._captured_layers))
+        api._definitions.each do |definition|
           layers = outer_layers + definition.layers
           case definition
           when Mount then compile_mount(definition, layers, outer_parameters)
@@ -45,7 +45,7 @@ module Elah
 
       def compile_mount(mount, layers, parameters)
         path = Path.normalize(mount.path)
-        if mount.app.respond_to?(:captured_layers)
+        if mount.app.respond_to?(:_captured_layers)
           layer = Layer.new
           layer.stacked[:mount_path] << path unless path == "/"
           compile(mount.app, layers + [layer], parameters + Settings.new(mount.layers).parameters)

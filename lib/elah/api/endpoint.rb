@@ -12,8 +12,8 @@ require_relative "cookies"
 
 module Elah
   module Framework
-    # `self` in handlers, hooks, helpers and rescue blocks. Methods that begin with an underscore belong to the framework. It has no `initialize`,
-    # because Ruby would enter its interpreter again for it.
+    # `self` in handlers, hooks, helpers and rescue blocks. Methods and variables that begin with an underscore belong to the framework. It has no
+    # `initialize`, because Ruby would enter its interpreter again for it.
     class Endpoint
       include Input
       include Response
@@ -39,7 +39,7 @@ module Elah
 
         # Assigns the variables that every request reads first. Ruby 3.1 then finds even unset ones quickly.
         # @api private
-        def place_variables = allocate.instance_eval { @request = @_changed = @header = @_plain = nil }
+        def place_variables = allocate.instance_eval { @_request = @_changed = @_header = @_plain = nil }
 
         # Responds to a request.
         # @api private
@@ -65,9 +65,10 @@ module Elah
       end
 
       # @return [Elah::Request, RackRequest]
-      attr_reader :request
+      def request = @_request
+
       # @return [String, nil] the version in the request
-      attr_reader :version
+      def version = @_version
 
       # @return [Route] the route of this request
       def route = _blueprint.route

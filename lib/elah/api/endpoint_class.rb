@@ -84,7 +84,7 @@ module Elah
 
           #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
           #{"def _captures = NO_CAPTURES" if Path.names(@blueprint.route.path).empty?}
-          #{"def params = @params || _late_params" if validates_late?}
+          #{"def params = @_params || _late_params" if validates_late?}
         RUBY
       end
 
@@ -92,7 +92,7 @@ module Elah
       def flow(steps)
         <<~RUBY
           def _call(request)
-            @request = request
+            @_request = request
             #{head_refusal}
             #{around("version_of", steps)}
           end
@@ -136,7 +136,7 @@ module Elah
           begin
             #{steps}
           rescue ::Elah::Framework::Halt => e
-            @status = e.status
+            @_status = e.status
             raise
           ensure
             _run_finally unless @_finally_later
@@ -146,8 +146,8 @@ module Elah
 
       def preparation(version_of)
         lines = []
-        lines << "@version = VERSION" if @version
-        lines << "@version = VERSIONER.#{version_of}(@request)" if @blueprint.versioner
+        lines << "@_version = VERSION" if @version
+        lines << "@_version = VERSIONER.#{version_of}(@_request)" if @blueprint.versioner
         lines << negotiation unless raw?
         lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options.values_at(:stream_body, :late_body).any?
         lines.join("\n")
@@ -209,16 +209,16 @@ module Elah
         writer = WRITERS[formats.formatter(formats.fixed)] or return "_finish(result)"
 
         "return _finish(result) if @_changed\n" \
-          "@request.respond(#{status}, @header ? @header.with_content_type(CONTENT_TYPE) : HEADERS, #{writer})"
+          "@_request.respond(#{status}, @_header ? @_header.with_content_type(CONTENT_TYPE) : HEADERS, #{writer})"
       end
 
       # Does the same as {#plain_response}, in the format that the request has chosen. The response's own headers may name another one.
       def negotiated_response(status)
         <<~RUBY
-          return _finish(result) if @_changed || @header
+          return _finish(result) if @_changed || @_header
           plain = @_plain
           headers = plain.headers or return _finish(result)
-          @request.respond(#{status}, headers,
+          @_request.respond(#{status}, headers,
                            plain.text && ::String === result ? result : plain.formatter.call(result, _lazy_env).to_s)
         RUBY
       end

@@ -41,7 +41,7 @@ module Elah
       # The event ends before the faults are raised, as in Grape.
       def _validate
         faults = _notify_validators { _blueprint.checklist.faults(params, self) }
-        raise Exceptions::ValidationErrors.new(errors: faults, headers: @header) unless faults.empty?
+        raise Exceptions::ValidationErrors.new(errors: faults, headers: @_header) unless faults.empty?
       end
 
       private
@@ -54,7 +54,7 @@ module Elah
       end
 
       def _notify_validators(&block)
-        _notify(Events::VALIDATORS, { endpoint: self, validators: _blueprint.validators, request: @request }, &block)
+        _notify(Events::VALIDATORS, { endpoint: self, validators: _blueprint.validators, request: @_request }, &block)
       end
 
       def _written(body, format, content_type)
@@ -70,7 +70,7 @@ module Elah
           yield
         rescue Halt, UncaughtThrowError => e
           ending = e
-          @status = e.status if e.is_a?(Halt)
+          @_status = e.status if e.is_a?(Halt)
           nil
         end
         ending ? raise(ending) : result

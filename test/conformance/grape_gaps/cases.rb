@@ -48,6 +48,9 @@ module GrapeGaps
   CASES = {
     object_as_text: -> { ask(api { format :txt; get(:x) { Object.new } }) },
     escaped_json: -> { ask(api { format :json; get(:x) { { a: "<&>" } } }) },
+    text_as_values: lambda do
+      ask(api { format :txt; params { requires :role, values: "admin" }; get(:x) { params[:role] } }, query: "role=dm")
+    end,
     wrong_rescue: -> { ask(api { rescue_from("StandardError") { "x" }; get(:x) { raise "y" } }) },
     mount_with: -> { ask(api { mount GrapeGaps.api { get(:x) { configuration[:a].to_s } }, with: { a: "given" } }) },
     use: -> { ask(api { use Mark; get(:x) { "y" } }, headers: %w[X-Mark]) },

@@ -110,7 +110,7 @@ class APIEndpointClassTest < APICase
   private
 
   def source_of(api)
-    definition = api.definitions.first
+    definition = api._definitions.first
     settings = Elah::Framework::Settings.new(definition.layers)
     route = Elah::Framework::Route.new(path: "/x", requirements: {}, options: {}, api: api)
     blueprint = Elah::Framework::Blueprint.new(settings, definition: definition, parameters: definition.parameters,

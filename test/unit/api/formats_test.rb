@@ -102,7 +102,7 @@ class APIFormatsTest < APICase
 
   private
 
-  def formats(&block) = Elah::Framework::Formats.new(Elah::Framework::Settings.new(api(&block).captured_layers))
+  def formats(&block) = Elah::Framework::Formats.new(Elah::Framework::Settings.new(api(&block)._captured_layers))
 
   # As the gem reads the header.
   def grape_choice(accept)

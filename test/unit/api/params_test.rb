@@ -160,6 +160,16 @@ class APIParamsTest < APICase
     end
   end
 
+  # `values: "admin"` allowed each part of the text, such as "a", and `except_values:` refused them.
+  def test_a_text_is_no_list_of_values
+    text = "admin"
+    [{ values: text }, { except_values: text }, { values: { value: text } }, { values: { except: text } },
+     { except_values: { value: text } }].each do |rule|
+      error = assert_raises(Elah::API::DefinitionError) { api { params { requires :role, **rule } } }
+      assert_match(/need an Array, a Range or a Proc, not "admin"/, error.message)
+    end
+  end
+
   # A number where an object should be made same_as and rules of the app fail: the client got a 500.
   def test_an_element_that_is_no_object_is_missing_its_parameters
     nested = api do

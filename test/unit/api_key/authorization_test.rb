@@ -55,4 +55,24 @@ class ApiKeyAuthorizationTest < APICase
     statuses = %w[X-Pool-Key X-Api-Key X-Other].map { |name| get(own, "/pool", headers: { name => "mine" }).status }
     assert_equal [200, 200, 401], statuses
   end
+
+  # A String or Regexp as key took the key of the client as a pattern: "." was let in. nil was a NoMethodError.
+  def test_only_an_api_key_is_compared
+    { String => "s3cret", Regexp => /s3cret/, NilClass => nil, Symbol => :s3cret, Array => [MINE] }.each do |type, key|
+      closed = api do
+        helpers Elah::ApiKey::Authorization
+        rescue_from(TypeError) { |error| error!(error.message, 500) }
+        get(:first) { authorize!(key, realm: "orders") && "in" }
+        get(:second) { authorized?(MINE, key) ? "in" : "out" }
+      end
+      [{}, *[".", "s3cret", "mine", "^", "x*"].map { |text| { "X-Api-Key" => text } }].each do |headers|
+        %w[/first /second].each do |path|
+          answer = get(closed, path, headers: headers)
+          assert_equal 500, answer.status, "#{key.inspect} #{headers}"
+          assert_includes answer.body, "not #{type}: wrap it in Elah::ApiKey.new(...)."
+          refute_includes answer.body, "s3cret"
+        end
+      end
+    end
+  end
 end

@@ -18,11 +18,17 @@ module Elah
       # @param keys [Array<ApiKey>]
       # @param realm [String] what the keys are for, without quotes
       # @raise [Elah::Framework::Halt]
+      # @raise [TypeError] when one of the keys is no {ApiKey}
       def authorize!(*keys, realm:) = authorized?(*keys) || unauthorized!(realm: realm)
 
       # @param keys [Array<ApiKey>]
       # @return [Boolean] whether one of them came with the request
+      # @raise [TypeError] when one of the keys is no {ApiKey}: the `match?` of a String would take the client's key as a pattern
       def authorized?(*keys)
+        keys.each do |key|
+          raise TypeError, "A key must be an Elah::ApiKey, not #{key.class}: wrap it in Elah::ApiKey.new(...)." unless key.is_a?(ApiKey)
+        end
+
         offered = offered_key
         keys.any? { |key| key.match?(offered) }
       end

@@ -19,7 +19,7 @@ module Elah
         # @return [void]
         # @raise [ArgumentError]
         def behind(pool = nil, max: nil, queue_seconds: nil, queue_max: nil)
-          inherit(:gate, Gate.new(pool, max: max, queue_seconds: queue_seconds, queue_max: queue_max))
+          _inherit(:gate, Gate.new(pool, max: max, queue_seconds: queue_seconds, queue_max: queue_max))
         end
       end
     end

@@ -14,7 +14,7 @@ module Elah
         # @return [void]
         def desc(text, options = {}, &block)
           fields = block ? options.merge(DescriptionFields.read(&block)) : options
-          @description = { description: text }.merge(fields)
+          @elah_description = { description: text }.merge(fields)
         end
 
         # Declares the parameters of the next endpoint or namespace.
@@ -22,9 +22,9 @@ module Elah
         # @yieldreceiver [Scope]
         # @return [void]
         def params(&block)
-          parameters = Parameters.new(named: settings.merged(:named_params), &block)
+          parameters = Parameters.new(named: _settings.merged(:named_params), &block)
           changed!
-          @layers.last.parameters << parameters
+          @elah_layers.last.parameters << parameters
         end
 
         # Stores a custom value with the next endpoint, or reads it.
@@ -33,7 +33,7 @@ module Elah
         # @param value [Object, nil] nil reads it
         # @return [Object]
         def route_setting(key, value = nil)
-          value.nil? ? @route_settings[key] : @route_settings[key] = value
+          value.nil? ? @elah_route_settings[key] : @elah_route_settings[key] = value
         end
       end
     end

@@ -14,16 +14,16 @@ module Elah
         # @overload format
         #   @return [Symbol, nil]
         def format(name = nil)
-          return settings[:format] unless name
+          return _settings[:format] unless name
 
           name = name.to_sym
           type = content_types[name]
           raise DefinitionError, "The format #{name} has no content type. Known are #{content_types.keys.join(', ')}; " \
                                  "add it with `content_type :#{name}, \"application/#{name}\"`." unless type
 
-          inherit(:format, name)
-          inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name, ErrorFormats::Text))
-          stack(:content_types, { name => type })
+          _inherit(:format, name)
+          _inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name, ErrorFormats::Text))
+          _stack(:content_types, { name => type })
         end
 
         # The format of requests that ask for none; by default txt.
@@ -31,7 +31,7 @@ module Elah
         # @param name [Symbol, String, nil] nil returns it
         # @return [Symbol, nil]
         def default_format(name = nil)
-          name ? inherit(:default_format, name.to_sym) : settings[:default_format]
+          name ? _inherit(:default_format, name.to_sym) : _settings[:default_format]
         end
 
         # Adds a format that this API supports, with its media type.
@@ -39,11 +39,11 @@ module Elah
         # @param name [Symbol, String]
         # @param type [String]
         # @return [void]
-        def content_type(name, type) = stack(:content_types, { name.to_sym => type })
+        def content_type(name, type) = _stack(:content_types, { name.to_sym => type })
 
         # @return [Hash{Symbol=>String}] the formats of this scope and their media types
         def content_types
-          own = settings.merged(:content_types)
+          own = _settings.merged(:content_types)
           own.empty? ? Formats::CONTENT_TYPES : own
         end
 
@@ -52,14 +52,14 @@ module Elah
         # @param name [Symbol, String] the format
         # @param formatter [#call] called with the object and the Rack env, returns a String
         # @return [void]
-        def formatter(name, formatter) = stack(:formatters, { name.to_sym => formatter })
+        def formatter(name, formatter) = _stack(:formatters, { name.to_sym => formatter })
 
         # Sets how a body is read in a format.
         #
         # @param name [Symbol, String] the format
         # @param parser [#call] called with the String and the Rack env, returns a value; a Hash becomes params
         # @return [void]
-        def parser(name, parser) = stack(:parsers, { name.to_sym => parser })
+        def parser(name, parser) = _stack(:parsers, { name.to_sym => parser })
 
         # Sets how an error is written in a format.
         #
@@ -68,7 +68,7 @@ module Elah
         # @return [void]
         def error_formatter(name, formatter)
           formatter = formatter[:with] if formatter.is_a?(Hash)
-          stack(:error_formatters, { name.to_sym => formatter })
+          _stack(:error_formatters, { name.to_sym => formatter })
         end
 
         # Sets how an error is written in a format without an error formatter.
@@ -76,9 +76,9 @@ module Elah
         # @param name [Symbol, String, nil] the format whose errors to write; nil returns the formatter
         # @return [Object, nil]
         def default_error_formatter(name = nil)
-          return settings[:default_error_formatter] unless name
+          return _settings[:default_error_formatter] unless name
 
-          inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name.to_sym, ErrorFormats::Text))
+          _inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name.to_sym, ErrorFormats::Text))
         end
 
         # `:problem` writes every error of this API as application/problem+json; `:grape`, the default, by format.
@@ -91,7 +91,7 @@ module Elah
           raise DefinitionError, "error_format must be one of #{known.join(', ')}, not #{name.inspect}." unless
             known.include?(name)
 
-          inherit(:error_format, name)
+          _inherit(:error_format, name)
         end
 
         # Sets the entity for objects of a class, where `present` names none.
@@ -104,7 +104,7 @@ module Elah
           raise DefinitionError, "represent accepts an entity class in with:, e.g. `represent User, with: UserEntity`." unless
             options[:with].is_a?(Class)
 
-          stack(:representations, { model => options[:with] })
+          _stack(:representations, { model => options[:with] })
         end
       end
     end

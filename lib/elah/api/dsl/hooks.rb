@@ -13,7 +13,7 @@ module Elah
         # @yieldreceiver [Endpoint]
         # @return [void]
         HOOKS.each do |hook|
-          define_method(hook) { |&block| stack(hook, block) }
+          define_method(hook) { |&block| _stack(hook, block) }
         end
 
         # Methods for the handlers of this scope, and shared parameters: `params(:paging) { ... }`.
@@ -22,17 +22,17 @@ module Elah
         # @yieldreceiver [API::SharedParameters]
         # @return [void]
         def helpers(*modules, &block)
-          modules << helper_module(&block) if block
+          modules << _helper_module(&block) if block
           modules.each do |helper|
-            stack(:helpers, helper)
+            _stack(:helpers, helper)
             named = helper.instance_variable_get(API::SharedParameters::NAME)
-            stack(:named_params, named) if named
+            _stack(:named_params, named) if named
           end
         end
 
         private
 
-        def helper_module(&block)
+        def _helper_module(&block)
           Module.new do
             extend API::SharedParameters
             class_eval(&block)

@@ -23,16 +23,16 @@ module Elah
           check_rescued(errors)
           handler = block || rescue_handler(with)
           if errors.include?(:all)
-            inherit(:rescue_all, true)
-            inherit(:all_rescue_handler, handler)
+            _inherit(:rescue_all, true)
+            _inherit(:all_rescue_handler, handler)
           elsif errors.intersect?([:grape_exceptions, :elah_exceptions])
-            inherit(:rescue_all, true)
-            inherit(:rescue_own_exceptions, true)
+            _inherit(:rescue_all, true)
+            _inherit(:rescue_own_exceptions, true)
           else
             key = rescue_subclasses ? :rescue_handlers : :exact_rescue_handlers
-            stack(key, errors.to_h { |error| [error, handler] })
+            _stack(key, errors.to_h { |error| [error, handler] })
           end
-          stack(:rescue_options, options) unless options.empty?
+          _stack(:rescue_options, options) unless options.empty?
         end
 
         # The default status of error!; 500 unless set.
@@ -40,7 +40,7 @@ module Elah
         # @param status [Integer, nil] nil returns it
         # @return [Integer, nil]
         def default_error_status(status = nil)
-          status ? inherit(:default_error_status, status) : settings[:default_error_status]
+          status ? _inherit(:default_error_status, status) : _settings[:default_error_status]
         end
 
         private

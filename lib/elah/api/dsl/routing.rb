@@ -37,12 +37,12 @@ module Elah
         def route(verbs, paths = ["/"], options = {}, &block)
           verbs = verbs == :any ? ["*"] : Array(verbs).map { |verb| verb.to_s.upcase }
           paths = Array(paths).map(&:to_s)
-          @definitions << Definition.new(
-            verbs: verbs, paths: paths.empty? ? ["/"] : paths, options: options, block: block, layers: captured_layers,
-            description: @description || {}, parameters: settings.parameters, route_settings: @route_settings.dup,
+          @elah_definitions << Definition.new(
+            verbs: verbs, paths: paths.empty? ? ["/"] : paths, options: options, block: block, layers: _captured_layers,
+            description: @elah_description || {}, parameters: _settings.parameters, route_settings: @elah_route_settings.dup,
             api: self
           )
-          finish_route
+          _finish_route
         end
 
         # Puts the endpoints of the block below a path and gives them the settings made in the block.
@@ -54,8 +54,8 @@ module Elah
         def namespace(space = nil, options = {}, &block)
           return joined_namespace unless space || block
 
-          within_layer do
-            @layers.last.stacked[:namespaces] << Namespace.new(space.to_s, options) if space
+          _within_layer do
+            @elah_layers.last.stacked[:namespaces] << Namespace.new(space.to_s, options) if space
             class_eval(&block) if block
           end
         end
@@ -81,7 +81,7 @@ module Elah
         # @yieldreceiver [self]
         # @return [void]
         def scope(_name = nil, &block)
-          within_layer { class_eval(&block) }
+          _within_layer { class_eval(&block) }
         end
 
         # The beginning of all paths of this API.
@@ -89,7 +89,7 @@ module Elah
         # @param path [String, Symbol, nil] nil returns it
         # @return [String, nil]
         def prefix(path = nil)
-          path ? inherit(:prefix, path.to_s) : settings[:prefix]
+          path ? _inherit(:prefix, path.to_s) : _settings[:prefix]
         end
 
         # Sets the versions of the following endpoints, or of those in the block.
@@ -101,13 +101,13 @@ module Elah
         # @return [Object] the last one, without an argument
         def version(*versions, **options, &block)
           options = versions.pop.merge(options) if versions.last.is_a?(Hash)
-          return settings[:version]&.last if versions.empty?
+          return _settings[:version]&.last if versions.empty?
 
           options = { using: :path }.merge(options)
           Versioning.check(options)
           return set_version(versions.flatten, options) unless block
 
-          within_layer do
+          _within_layer do
             set_version(versions.flatten, options)
             class_eval(&block)
           end
@@ -121,7 +121,7 @@ module Elah
         def mount(apps)
           apps = { apps => "/" } unless apps.respond_to?(:each_pair)
           apps.each_pair do |app, path|
-            @definitions << Mount.new(app: app, path: path.to_s, layers: captured_layers, api: self)
+            @elah_definitions << Mount.new(app: app, path: path.to_s, layers: _captured_layers, api: self)
           end
           changed!
         end
@@ -131,31 +131,31 @@ module Elah
         # @param value [Boolean, nil] nil returns it
         # @return [Boolean]
         def cascade(value = nil)
-          value.nil? ? settings[:cascade] != false : inherit(:cascade, value)
+          value.nil? ? _settings[:cascade] != false : _inherit(:cascade, value)
         end
 
         # GET routes of this scope do not respond to HEAD.
         #
         # @return [void]
-        def do_not_route_head! = inherit(:do_not_route_head, true)
+        def do_not_route_head! = _inherit(:do_not_route_head, true)
 
         # Routes of this scope do not respond to OPTIONS.
         #
         # @return [void]
-        def do_not_route_options! = inherit(:do_not_route_options, true)
+        def do_not_route_options! = _inherit(:do_not_route_options, true)
 
         # @return [Array<Definition, Mount>] what the class body defined, in order
         # @api private
-        attr_reader :definitions
+        def _definitions = @elah_definitions
 
         # @return [Array<Layer>] the settings of an endpoint at this point of the class body: later statements in its own scope do not concern it,
         #   those of outer scopes do, as under Grape
         # @api private
-        def captured_layers = [*scopes[0...-1], @layers.last.snapshot]
+        def _captured_layers = [*_scopes[0...-1], @elah_layers.last.snapshot]
 
         # @return [Array<Layer>] the scopes at this point of the class body, the outermost first
         # @api private
-        def scopes = [*(superclass.scopes if superclass.respond_to?(:scopes)), *@layers.map(&:view)]
+        def _scopes = [*(superclass._scopes if superclass.respond_to?(:_scopes)), *@elah_layers.map(&:view)]
 
         private
 
@@ -165,45 +165,45 @@ module Elah
         end
 
         def open_definition
-          @layers = [Layer.new]
-          @definitions = []
-          @route_settings = {}
+          @elah_layers = [Layer.new]
+          @elah_definitions = []
+          @elah_route_settings = {}
         end
 
-        def settings = Settings.new(captured_layers)
+        def _settings = Settings.new(_captured_layers)
 
-        def inherit(key, value)
+        def _inherit(key, value)
           changed!
-          @layers.last.single[key] = value
+          @elah_layers.last.single[key] = value
         end
 
-        def stack(key, value)
+        def _stack(key, value)
           changed!
-          @layers.last.stacked[key] << value
+          @elah_layers.last.stacked[key] << value
         end
 
         def set_version(versions, options)
-          inherit(:version, versions)
-          inherit(:version_options, options)
+          _inherit(:version, versions)
+          _inherit(:version_options, options)
         end
 
-        def within_layer
-          @layers.push(Layer.new)
+        def _within_layer
+          @elah_layers.push(Layer.new)
           yield
         ensure
-          @layers.pop
-          finish_route
+          @elah_layers.pop
+          _finish_route
         end
 
         # The values of `desc`, `params` and `route_setting` applied to the endpoint just defined only.
-        def finish_route
-          @description = nil
-          @route_settings = {}
-          @layers.last.parameters.clear
+        def _finish_route
+          @elah_description = nil
+          @elah_route_settings = {}
+          @elah_layers.last.parameters.clear
           changed!
         end
 
-        def joined_namespace = Path.join(settings.stack(:namespaces).map(&:space))
+        def joined_namespace = Path.join(_settings.stack(:namespaces).map(&:space))
       end
     end
 

@@ -70,7 +70,7 @@ module Elah
           next captures unless extension && requirement
 
           whole = "#{captures[name]}.#{extension}"
-          sent = @request.path.chomp("/").b
+          sent = @_request.path.chomp("/").b
           last = sent[(sent.rindex("/") + 1)..].gsub(/%\h\h/) { |escape| [escape[1..]].pack("H2") }
           next captures unless last.end_with?(whole.b)
 

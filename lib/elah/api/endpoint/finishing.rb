@@ -10,17 +10,17 @@ module Elah
       #
       # @param result [Object] the value of the handler
       def _finish(result)
-        body = @body || result
-        status = @status || _default_status(body)
-        headers = @header || ResponseHeaders.new
-        _add_cookies(headers) if @cookies
-        return @request.respond(status, headers, "") if Statuses.bodiless?(status)
+        body = @_body || result
+        status = @_status || _default_status(body)
+        headers = @_header || ResponseHeaders.new
+        _add_cookies(headers) if @_cookies
+        return @_request.respond(status, headers, "") if Statuses.bodiless?(status)
 
-        format = (@env && @env["api.format"]) || _format
+        format = (@_env && @_env["api.format"]) || _format
         headers["content-type"] ||= _blueprint.formats.content_type(format) || Formats::CONTENT_TYPES[format]
         return _send_stream(status, headers) if @_stream
 
-        @request.respond(status, headers, _written(body, format, headers["content-type"]))
+        @_request.respond(status, headers, _written(body, format, headers["content-type"]))
       end
 
       # Responds to a verb that the path does not have: OPTIONS with the path's verbs, others with 405.
@@ -28,13 +28,13 @@ module Elah
       # @param request [Elah::Request, RackRequest]
       # @param verbs [Array<String>]
       def _refuse(request, verbs)
-        @request = request
+        @_request = request
         verbs -= ["OPTIONS"] unless _blueprint.options?
         verbs -= ["HEAD"] unless _blueprint.head?
         allow = verbs.join(", ")
         _guarded do
-          unless @request.request_method == "OPTIONS" && _blueprint.options?
-            raise Exceptions::MethodNotAllowed, (@header || ResponseHeaders.new).merge("allow" => allow)
+          unless @_request.request_method == "OPTIONS" && _blueprint.options?
+            raise Exceptions::MethodNotAllowed, (@_header || ResponseHeaders.new).merge("allow" => allow)
           end
 
           header "allow", allow
@@ -49,7 +49,7 @@ module Elah
       # @raise [Exceptions::ValidationErrors] 400
       def _validate
         errors = _blueprint.checklist.faults(params, self)
-        raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
+        raise Exceptions::ValidationErrors.new(errors: errors, headers: @_header) unless errors.empty?
       end
 
       # @return [Symbol, nil] the format of the response
@@ -59,15 +59,15 @@ module Elah
       #
       # @return [Params]
       def _late_params
-        @params = _read_params
+        @_params = _read_params
         _validate
-        @params
+        @_params
       end
 
       private
 
       def _add_cookies(headers)
-        set_cookies = @cookies.set_cookies
+        set_cookies = @_cookies.set_cookies
         headers["set-cookie"] = [*headers["set-cookie"], *set_cookies] unless set_cookies.empty?
       end
 

@@ -36,7 +36,7 @@ module Elah
       def error!(message = (is_hash = true), status = nil, headers = nil, backtrace = nil, original = nil, **named)
         message, named = named, {} if is_hash
         code = named.delete(:code)
-        all_headers = @header ? @header.dup : ResponseHeaders.new
+        all_headers = @_header ? @_header.dup : ResponseHeaders.new
         all_headers.merge!(headers || {}, named)
         @_backtrace = backtrace
         @_original = original
@@ -67,8 +67,8 @@ module Elah
         raise error unless handler
         return _respond_with_exception(error) if handler == :default
 
-        @status = @body = @_stream = nil
-        @header = _kept_headers
+        @_status = @_body = @_stream = nil
+        @_header = _kept_headers
         @_is_rescuing = true
         _respond_with_rescue_result(_run_rescue(handler, error))
       rescue Halt => e
@@ -105,12 +105,12 @@ module Elah
 
       def _respond_with_rescue_result(response)
         if response.is_a?(RawResponse)
-          @request.respond(response.status, ResponseHeaders.new.merge!(response.headers), response.body.to_s)
+          @_request.respond(response.status, ResponseHeaders.new.merge!(response.headers), response.body.to_s)
         elsif response.respond_to?(:finish)
           status, headers, body = response.finish
           text = +""
           body.each { |piece| text << piece }
-          @request.respond(status, ResponseHeaders.new.merge!(headers), text)
+          @_request.respond(status, ResponseHeaders.new.merge!(headers), text)
         else
           _respond_with_exception(Exceptions::InvalidResponse.new)
         end
@@ -126,7 +126,7 @@ module Elah
       end
 
       # Keeps the headers set before the exception, except those that describe the body, which is not sent.
-      def _kept_headers = @header&.dup&.delete_if { |name, _| name.start_with?("content-") || BODY_HEADERS.include?(name) }
+      def _kept_headers = @_header&.dup&.delete_if { |name, _| name.start_with?("content-") || BODY_HEADERS.include?(name) }
 
       def _detail(error)
         return error.detail unless error.is_a?(Exceptions::ValidationErrors) && _json_as_form?
@@ -136,15 +136,15 @@ module Elah
 
       def _respond_with_error(message, status, headers, code, backtrace, original)
         all_headers = ResponseHeaders.new.merge!(headers)
-        all_headers.delete("x-cascade") unless @request.is_a?(RackRequest)
+        all_headers.delete("x-cascade") unless @_request.is_a?(RackRequest)
         if _blueprint.problems?
           all_headers["content-type"] = ErrorFormats::Problem::CONTENT_TYPE
-          text = ErrorFormats::Problem.call(message, status, code, @request.id, @_invalid)
+          text = ErrorFormats::Problem.call(message, status, code, @_request.id, @_invalid)
         else
           all_headers["content-type"] ||= _error_type
           text = _error_text(message, backtrace, original, all_headers["content-type"])
         end
-        @request.respond(status, all_headers, Statuses.bodiless?(status) ? "" : text)
+        @_request.respond(status, all_headers, Statuses.bodiless?(status) ? "" : text)
       end
 
       # The message may have the client's own text in it, so a page is escaped as a whole.

@@ -32,7 +32,7 @@ module Elah
       # @return [Params]
       # @raise [Exceptions::InvalidParameters] 400
       def params
-        @params ||= _read_params
+        @_params ||= _read_params
       end
 
       # The body as a JSON object, also when its content type is that of a form, as with `curl --data`.
@@ -42,7 +42,7 @@ module Elah
       def json_object
         return @_document if @_document.is_a?(Hash)
 
-        document = Elah::JSON.parse_within(@request.body, Elah.config.json_depth_max, Elah.config.json_names_max)
+        document = Elah::JSON.parse_within(@_request.body, Elah.config.json_depth_max, Elah.config.json_names_max)
         document.is_a?(Hash) ? document : error!("The body must be a JSON object.", 400, code: "invalid_body")
       rescue Elah::JSON::ParseError => e
         error!(e.message, 400, code: "invalid_body")
@@ -50,23 +50,23 @@ module Elah
 
       # @return [RequestHeaders]
       def headers
-        @headers ||= RequestHeaders.from(@request.headers)
+        @_headers ||= RequestHeaders.from(@_request.headers)
       end
 
       # @return [Cookies] cookies; assigned ones are sent
       def cookies
         @_changed = true
-        @cookies ||= Cookies.new(@request.header("cookie"))
+        @_cookies ||= Cookies.new(@_request.header("cookie"))
       end
 
       # The Rack environment, created at the first call. The format set as `env["api.format"]` is that of the response.
       #
       # @return [Hash{String=>Object}]
       def env
-        @env ||= begin
+        @_env ||= begin
           @_changed = true
-          @request.env.merge!({
-            "api.endpoint" => self, "api.version" => @version, "api.format" => _format, **_env_of_body
+          @_request.env.merge!({
+            "api.endpoint" => self, "api.version" => @_version, "api.format" => _format, **_env_of_body
           }.compact)
         end
       end
@@ -100,14 +100,14 @@ module Elah
 
         _read_body
         @_was_read = true
-        return unless @params && (document = _body_params)
+        return unless @_params && (document = _body_params)
 
-        @params.merge!(document) { |name, before, of_body| _captures.key?(name) ? before : of_body }
+        @_params.merge!(document) { |name, before, of_body| _captures.key?(name) ? before : of_body }
       end
 
       # Reads a body before hooks run. An unknown type is 415, an invalid document 400.
       def _read_body
-        type = @request.header("content-type")
+        type = @_request.header("content-type")
         return _read_json if type == Formats::JSON_TYPE && self.class::READS_JSON
 
         @_media_type = type == Formats::JSON_TYPE ? type : type && type[/\A[^;,\s]+/]&.downcase
@@ -123,19 +123,19 @@ module Elah
       # A shorter way for the most common bodies.
       def _read_json
         @_media_type = Formats::JSON_TYPE
-        text = @request.body
+        text = @_request.body
         @_document = Formats::JSON_PARSER.call(@_input = text, nil) unless text.empty?
       end
 
       def _body?
-        return false unless BODY_VERBS.include?(@request.request_method)
+        return false unless BODY_VERBS.include?(@_request.request_method)
 
-        length = @request.header("content-length")
-        length ? length != "0" : !@request.header("transfer-encoding").nil?
+        length = @_request.header("content-length")
+        length ? length != "0" : !@_request.header("transfer-encoding").nil?
       end
 
       def _parse_body(parser)
-        @_input = @request.body
+        @_input = @_request.body
         return if @_input.empty?
 
         @_document = parser.call(@_input, _lazy_env)
@@ -147,7 +147,7 @@ module Elah
 
       # A body without a parser is in both places.
       def _env_of_body
-        return { "api.request.input" => @request.body, "api.request.body" => @request.body } if @_raw
+        return { "api.request.input" => @_request.body, "api.request.body" => @_request.body } if @_raw
 
         { "api.request.input" => @_input, "api.request.body" => @_document }
       end
@@ -157,34 +157,35 @@ module Elah
       def _read_params
         document = _body_params
         captures = _captures
-        return Params.flat(captures) unless document || @request.query?
+        return Params.flat(captures) unless document || @_request.query?
 
-        params = @request.query? ? Params.from(FormParameters.parse(@request.query_string)) : Params.new
+        params = @_request.query? ? Params.from(FormParameters.parse(@_request.query_string)) : Params.new
         params.merge!(document) if document
         captures.empty? ? params : params.merge!(captures)
       rescue Exceptions::InvalidParameters
         @_is_rescuing ? Params.flat(_captures) : raise
       end
 
-      def _captures = @request.route_params
+      def _captures = @_request.route_params
 
       # Whether the body is JSON with the content type of `curl --data`: every parameter is missing then.
-      def _json_as_form? = @_media_type == FORM && @request.body.start_with?("{", "[")
+      def _json_as_form? = @_media_type == FORM && @_request.body.start_with?("{", "[")
 
       # @return [Hash, nil] the parameters from the body
       def _body_params
         return @_document if @_document.is_a?(Hash)
 
-        verb = @request.request_method
-        return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body] || (route.options[:late_body] && !@_was_read)
+        verb = @_request.request_method
+        options = _blueprint.route.options # a helper may have the name `route`
+        return if @_document || !BODY_VERBS.include?(verb) || options[:stream_body] || (options[:late_body] && !@_was_read)
 
         if MULTIPART.include?(@_media_type)
           files = []
-          document = FormParameters.parse_multipart(@request.body, @request.header("content-type")) { |file| files << file }
+          document = FormParameters.parse_multipart(@_request.body, @_request.header("content-type")) { |file| files << file }
           _keep_files(files) if files.any?
           document
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
-          FormParameters.parse(@request.body, semicolons: false)
+          FormParameters.parse(@_request.body, semicolons: false)
         end
       end
 
@@ -196,7 +197,7 @@ module Elah
         if (task = _request_task)
           task.at_end { files.each(&:close!) }
         else
-          (@request.env["rack.tempfiles"] ||= []).concat(files)
+          (@_request.env["rack.tempfiles"] ||= []).concat(files)
         end
       end
     end

@@ -38,14 +38,14 @@ module Elah
         argument.instance_of?(Hash) || (argument.respond_to?(:extractable_options?) && argument.extractable_options?)
       end
 
-      def _embeds = @version ? { env: _lazy_env, version: @version } : { env: _lazy_env }
+      def _embeds = @_version ? { env: _lazy_env, version: @_version } : { env: _lazy_env }
 
       def _joined(shown, key, entity)
-        return (@body || {}).merge(key => shown) if key
-        return shown unless entity && @body
+        return (@_body || {}).merge(key => shown) if key
+        return shown unless entity && @_body
         raise ArgumentError, "Representation of type #{shown.class} cannot be merged." unless shown.respond_to?(:merge)
 
-        @body.merge(shown)
+        @_body.merge(shown)
       end
 
       def _entity_for(object, entity)

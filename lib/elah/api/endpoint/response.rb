@@ -14,10 +14,10 @@ module Elah
       # @return [Integer]
       # @raise [ArgumentError]
       def status(status = nil)
-        return @status || _default_status(@body) if status.nil?
+        return @_status || _default_status(@_body) if status.nil?
 
         @_changed = true
-        @status = _status_number(status)
+        @_status = _status_number(status)
       end
 
       # Sets a header; a nil value removes it. Without a name it returns all headers of the response.
@@ -26,26 +26,26 @@ module Elah
       # @param value [String, Array<String>, nil]
       # @return [ResponseHeaders, String, Array<String>, nil]
       def header(name = nil, value = nil)
-        @header ||= ResponseHeaders.new
-        name ? @header[name] = value : @header
+        @_header ||= ResponseHeaders.new
+        name ? @_header[name] = value : @_header
       end
 
       # @param type [String, nil] nil reads it
       # @return [String, nil]
-      def content_type(type = nil) = type ? header("content-type", type) : @header && @header["content-type"]
+      def content_type(type = nil) = type ? header("content-type", type) : @_header && @_header["content-type"]
 
       # Sets the body, which the format writes; `body false` is an empty response with 204.
       #
       # @param value [Object, false, nil] nil returns it
       # @return [Object]
       def body(value = nil)
-        return @body if value.nil?
+        return @_body if value.nil?
 
         @_changed = true
-        return @body = value if value
+        return @_body = value if value
 
         status 204
-        @body = ""
+        @_body = ""
       end
 
       # Responds with 204 and no body.
@@ -79,13 +79,13 @@ module Elah
 
       def _redirection(permanent)
         return [301, PERMANENT] if permanent
-        return [302, TEMPORARY] if %w[GET HEAD].include?(@request.request_method)
+        return [302, TEMPORARY] if %w[GET HEAD].include?(@_request.request_method)
 
-        @request.protocol == "HTTP/1.1" ? [303, ALTERNATE] : [302, TEMPORARY]
+        @_request.protocol == "HTTP/1.1" ? [303, ALTERNATE] : [302, TEMPORARY]
       end
 
       def _default_status(body)
-        case @request.request_method
+        case @_request.request_method
         when "POST" then 201
         when "DELETE" then Blank.blank?(body) ? 204 : 200
         else 200

@@ -125,7 +125,7 @@ module Elah
       # Under Rack the server runs the writer later, and `finally` runs after that. Elah sends the head with an empty piece.
       def _rack_stream(status, headers)
         writer = @_stream
-        response = @request.stream(status, headers, method(:_end_rack_stream)) { |sink| writer.call(Output.new { sink.tap { sink.write("") } }) }
+        response = @_request.stream(status, headers, method(:_end_rack_stream)) { |sink| writer.call(Output.new { sink.tap { sink.write("") } }) }
         @_finally_later = true
         response
       end
@@ -133,8 +133,8 @@ module Elah
       # Natively the writer runs here. If it fails after the first piece, the connection is closed, so that the
       # client sees an incomplete response. A client that disconnects is not a failure.
       def _send_stream(status, headers)
-        return _rack_stream(status, headers) if @request.is_a?(RackRequest)
-        return @_broadcast.join(@request, status, headers) if @_broadcast
+        return _rack_stream(status, headers) if @_request.is_a?(RackRequest)
+        return @_broadcast.join(@_request, status, headers) if @_broadcast
 
         sink = nil
         output = Output.new { sink = _start(status, headers) }
@@ -148,12 +148,12 @@ module Elah
 
       # The request may have lost its client meanwhile, or have the response to a deadline.
       def _start(status, headers)
-        raise ClientGone, "The client closed the connection before the response had begun." unless @request.awaits_response?
+        raise ClientGone, "The client closed the connection before the response had begun." unless @_request.awaits_response?
 
-        sink = @request.start(status, headers)
+        sink = @_request.start(status, headers)
         @_streaming = true
         length = Integer(headers["content-length"], exception: false)
-        length ? MeasuredStream.new(sink, @request, length) : sink
+        length ? MeasuredStream.new(sink, @_request, length) : sink
       end
     end
   end

@@ -72,8 +72,15 @@ module Elah
         raise DefinitionError, "must supply type for coerce_with." if options[:coerce_with] && !declared_type(options)
         raise DefinitionError, "unknown validator: message." if options.key?(:message) && !options[:presence]
 
+        check_lists(options)
         check_default(options)
         check_values(options)
+      end
+
+      # A String includes each of its parts, so it would allow or refuse them too.
+      def check_lists(options)
+        text = value_lists(options).find { |list| list.is_a?(String) } or return
+        raise DefinitionError, "values: and except_values: need an Array, a Range or a Proc, not #{text.inspect}."
       end
 
       def check_default(options)
