@@ -48,6 +48,60 @@ class ConfigTest < Minitest::Test
     assert_equal 3, load(file: "queue_max 1", env: { "ELAH_QUEUE_MAX" => "2" }, flags: { queue_max: "3" }).queue_max
   end
 
+  # JSON was Elah::JSON in a config file and its hooks, Redis was Elah::Redis, Task was Elah::Task: not the app's.
+  def test_constants_are_looked_up_at_the_top_level
+    config = load(file: <<~'RUBY')
+      require "json"
+      names = (Elah.constants + Elah::Config.constants).select { |name| eval("defined?(#{name})") }
+      set :shadowed, names.reject { |name| Object.const_defined?(name) && eval("#{name}.equal?(::#{name})") }
+      before_worker_boot { $config_test_calls << JSON.dump("text") }
+    RUBY
+    assert_empty config.settings["shadowed"]
+    $config_test_calls = []
+    config.run_hooks(:before_worker_boot)
+    assert_equal ['"text"'], $config_test_calls
+  end
+
+  # `set` had no effect then, and an app without its key was open to all.
+  def test_methods_and_constants_of_a_file_do_not_take_the_place_of_elahs
+    config = load(file: <<~'RUBY')
+      def settings = { "other" => 1 }
+      def values = nil
+      def hooks = nil
+      def warnings = nil
+      def one(_count) = 1
+      def place = nil
+      module Options; end
+      class OptionError < StandardError; end
+      set :key, "secret"
+      workers 3
+      port = 3
+    RUBY
+    assert_equal ["secret", 3], [config.settings["key"], config.workers]
+    assert_match(/assigns a variable `port`/, config.warnings.first)
+  end
+
+  def test_a_file_has_its_place_variables_methods_and_constants
+    config = load(file: <<~'RUBY')
+      FACTOR = 3
+      class Times
+        def by(count) = FACTOR * count
+      end
+      number = 4
+      def five = 5
+      def six = set(:six, 6)
+      six
+      [FACTOR, number].each do |count|
+        set "line#{count}", __LINE__
+      end
+      File.write(File.join(__dir__, "beside.rb"), "$config_test_calls = [7]")
+      require_relative "beside"
+      set :values, [Times.new.by(number), five, Elah::OptionError.name, File.basename(__dir__), File.basename(__FILE__)]
+    RUBY
+    assert_equal [12, 5, "Elah::OptionError", "config", "elah.rb"], config.settings["values"]
+    assert_equal [10, 10, 6, [7]], [*%w[line3 line4 six].map { |name| config.settings[name] }, $config_test_calls]
+  end
+
   # It was read again and again, until the stack was full.
   def test_a_file_that_needs_the_configuration_is_refused
     script = 'require "elah"; Elah.config'
@@ -187,6 +241,15 @@ class ConfigTest < Minitest::Test
     refute_includes flagged.inspect, "flag"
   end
 
+  # A `@settings` of the file took the place of what `set` had set, and its `@values` that of the options.
+  def test_the_file_may_have_any_instance_variables
+    own = %w[settings values hooks warnings options config name].map { |name| "@#{name} = " }.join
+    file = "set :links_api_key, 'file'\nworkers 3\n#{own}{ 'other' => 'of the app' }\nqueue_max 9"
+    config = load(file: file)
+    assert_equal ["file", nil], [config.settings["links_api_key"], config.settings["other"]]
+    assert_equal [3, 9], [config.workers, config.queue_max]
+  end
+
   # It was as if it were not set, so an API key from a variable without a value protected nothing.
   def test_an_empty_variable_is_the_value_of_a_setting
     settings = load(file: 'set :links_api_key, "file"', env: { "LINKS_API_KEY" => "" }).settings
@@ -227,6 +290,9 @@ class ConfigTest < Minitest::Test
     config = load(file: 'cluster "postgres://app:secret@db1/shop"')
     assert_equal "postgres://app:secret@db1/shop", config.state
     assert_equal "postgres://app:secret@db1/shop", config.state("orders")
+    assert_equal "postgres://app:secret@db1/shop", config.state("orders")
+    error = assert_raises(Elah::OptionError) { config.state("users") }
+    assert_match(/keeps its state "orders". It has no place for "users"/, error.message)
     refute_includes config.inspect, "secret"
     flags = { data: "/srv/data", cluster: "postgres://db1/shop" }
     assert_equal "/srv/data", load(flags: flags, without: [:cluster]).state

@@ -7,57 +7,55 @@ module Elah
     # The methods of config/elah.rb: every option (`port 3000`, `workers 1`, `request_seconds 5`), the hooks, and `set` for the
     # app's settings. The names are Puma's where Puma has them.
     class Dsl
-      # @return [Hash{Symbol=>Object}] the checked values of the options in the file
+      # What a file sets.
+      #
+      # @attr_reader [Hash{Symbol=>Object}] values the checked ones of the options
+      # @attr_reader [Hash{Symbol=>Array<Proc>}] hooks
+      # @attr_reader [Hash{String=>Object}] settings
+      # @attr_reader [Array<String>] warnings a sentence for each line that looks like an option and sets none
       # @api private
-      attr_reader :values
-
-      # @return [Hash{Symbol=>Array<Proc>}]
-      # @api private
-      attr_reader :hooks
-
-      # @return [Hash{String=>Object}]
-      # @api private
-      attr_reader :settings
+      Contents = Struct.new(:values, :hooks, :settings, :warnings) do
+        def self.empty = new({}, {}, {}, [])
+      end
 
       # @param path [String]
-      # @return [Elah::Config::Dsl] after the file was evaluated
+      # @return [Contents]
       # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value; when the file itself needs the configuration
       # @api private
       def self.read(path)
         outer = Thread.current[:elah_config_file]
-        raise OptionError, "#{path} uses Elah.config while it is read: open stores and sinks in the app or in a hook." if path == outer
+        raise ::Elah::OptionError, "#{path} uses Elah.config while it is read: open stores and sinks in the app or in a hook." if path == outer
 
         Thread.current[:elah_config_file] = path
-        new.tap { |dsl| dsl.evaluate(File.read(path, encoding: Encoding::UTF_8), path) }
+        contents = Contents.empty
+        new(contents).evaluate(File.read(path, encoding: Encoding::UTF_8), path)
+        contents
       rescue SyntaxError => e
-        raise OptionError, e.message
+        raise ::Elah::OptionError, e.message
       ensure
         Thread.current[:elah_config_file] = outer
       end
 
-      # @return [Array<String>] a sentence for each line that looks like an option and sets none
+      # The file runs in this object: its own variables and methods may have any name but those of an option, a hook and `set`. Elah calls no other
+      # method after the file has begun but those with an underscore.
+      #
+      # @param contents [Contents]
       # @api private
-      attr_reader :warnings
-
-      def initialize
-        @values = {}
-        @hooks = {}
-        @settings = {}
-        @warnings = []
-      end
+      def initialize(contents) = @elah_contents = contents
 
       # @api private
       def evaluate(source, path)
         scope = binding_of_file
         scope.eval(source, path, 1)
-        ((scope.local_variables & Options.names) - [:config, *@values.keys]).each do |name|
+        ((scope.local_variables & ::Elah::Options.names) - [:config, *@elah_contents.values.keys]).each do |name|
           line = source.lines.index { |text| text.match?(/^\s*#{name}\b.*=/) }
-          @warnings << "#{path}#{":#{line + 1}" if line} assigns a variable `#{name}`, which sets no option: write `#{name} VALUE`, without =."
+          place = "#{path}#{":#{line + 1}" if line}"
+          @elah_contents.warnings << "#{place} assigns a variable `#{name}`, which sets no option: write `#{name} VALUE`, without =."
         end
       end
 
       (Options.all.map(&:name) - %i[config bind]).each do |name|
-        define_method(name) { |*values| @values[name] = Options.fetch(name, source: place).check(one(name, values), source: place) }
+        define_method(name) { |*values| @elah_contents.values[name] = _checked(name, values) }
       end
 
       # Listens on one more address.
@@ -66,7 +64,7 @@ module Elah
       # @return [void]
       # @raise [Elah::OptionError]
       def bind(*url)
-        @values[:bind] = [*@values[:bind], *Options.fetch(:bind, source: place).check(one(:bind, url), source: place)].freeze
+        @elah_contents.values[:bind] = [*@elah_contents.values[:bind], *_checked(:bind, url)].freeze
       end
 
       # Registers a block for a moment: in the supervisor before it forks a worker or after a worker has ended, in each worker before it serves or
@@ -76,9 +74,9 @@ module Elah
       # @return [void]
       HOOKS.each do |name|
         define_method(name) do |&block|
-          raise OptionError, "#{name} needs a block (#{place})." unless block
+          raise ::Elah::OptionError, "#{name} needs a block (#{_place})." unless block
 
-          (@hooks[name] ||= []) << block
+          (@elah_contents.hooks[name] ||= []) << block
         end
       end
 
@@ -90,34 +88,41 @@ module Elah
       #   @return [void]
       # @raise [Elah::OptionError]
       def set(*setting)
-        raise OptionError, "set needs a name and a value, as in `set :api_key, \"secret\"` (#{place})." unless setting.size == 2
+        raise ::Elah::OptionError, "set needs a name and a value, as in `set :api_key, \"secret\"` (#{_place})." unless setting.size == 2
 
         name, value = setting
-        @settings[name.to_s] = value
+        @elah_contents.settings[name.to_s] = value
       end
 
       def respond_to_missing?(_name, _include_private = false) = false
 
       private
 
-      def binding_of_file = binding
-
       def method_missing(name, *)
-        words = Options.names - [:config] + HOOKS + [:set]
-        raise OptionError, "Unknown option #{name} (#{place}).#{Options.nearest(name, words)} Hooks: #{HOOKS.join(', ')}."
+        words = ::Elah::Options.names - [:config] + HOOKS + [:set]
+        raise ::Elah::OptionError, "Unknown option #{name} (#{_place}).#{::Elah::Options.nearest(name, words)} Hooks: #{HOOKS.join(', ')}."
       end
 
-      def one(name, values)
+      def _checked(name, values) = ::Elah::Options.fetch(name, source: _place).check(_one(name, values), source: _place)
+
+      def _one(name, values)
         return values.first if values.size == 1
 
-        raise OptionError, "#{name} needs one value, and has #{values.empty? ? 'none' : values.size} (#{place})."
+        raise ::Elah::OptionError, "#{name} needs one value, and has #{values.empty? ? 'none' : values.size} (#{_place})."
       end
 
       # The current line of the config file.
-      def place
+      def _place
         line = caller_locations.find { |location| location.path != __FILE__ }
         "#{line.path}:#{line.lineno}"
       end
     end
   end
+end
+
+# Outside of `module Elah`, so that JSON, Redis or Task in a config file and its hooks are Ruby's and the app's, and not Elah::JSON.
+class Elah::Config::Dsl
+  private
+
+  def binding_of_file = binding
 end
