@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 # The class `Elah::Sink`, of which an app creates its sinks.
-require_relative "config"
 require_relative "sink/errors"
 require_relative "sink/id"
 require_relative "sink/event"

@@ -61,6 +61,18 @@ class SinkParquetTest < SinkCase
     assert_equal [6, 3, 0, 3], account(events)
   end
 
+  # An event with a Time became a dead letter: its data has the text of Time#to_s.
+  def test_a_time_in_an_event_is_a_time
+    times = [Time.utc(2026, 11, 28, 12, 43, 38), Time.new(2026, 11, 28, 12, 43, 39, "-05:30"),
+             "2026-11-28 12:43:40.25 UTC", "2026-02-30 12:43:38 UTC", "2026-11-28 12:43 UTC", "2026-11-28 12:43:38"]
+    events = sink(to: files(columns: { at: :time }))
+    events.push_all(times.map { |time| { at: time } }, durability: :disk)
+    assert events.flush(wait_seconds: 60)
+    assert_equal ["2026-11-28 12:43:38+00", "2026-11-28 12:43:40.25+00", "2026-11-28 18:13:39+00"],
+                 query("SELECT \"at\"::VARCHAR FROM ARCHIVE ORDER BY \"at\"").flatten
+    assert_equal [6, 3, 0, 3], account(events)
+  end
+
   def test_a_block_gives_the_values
     files(columns: { "length" => :integer }) { |event| [event.bytes.bytesize] }.deliver([event(1)])
     assert_equal [[7]], query("SELECT length FROM ARCHIVE")

@@ -80,19 +80,22 @@ module Elah
         ErrorReports.report(error, sink: @name)
       end
 
-      # An event that cannot be processed becomes a dead letter, so that later events are delivered.
+      # An event that cannot be processed becomes a dead letter, so that later events are delivered. One that cannot be read stays.
       def deliver_alone
-        deliver(1)
+        batch = read(1)
+        deliver_batch(*batch)
       rescue *ENDING
         raise
       rescue StandardError => e
-        position, following, events = read(1)
-        finish(position, following, events, events.to_h { |event| [event, Text.of_exception(e)] })
+        raise unless batch
+
+        finish(*batch, batch.last.to_h { |event| [event, Text.of_exception(e)] })
         true
       end
 
-      def deliver(events_max)
-        position, following, events = read(events_max)
+      def deliver(events_max) = deliver_batch(*read(events_max))
+
+      def deliver_batch(position, following, events)
         finish(position, following, events, @attempts.deliver(events).to_h) if events.any?
         events.any?
       end

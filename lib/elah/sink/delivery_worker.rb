@@ -103,8 +103,8 @@ module Elah
         if defined?(Scheduler) && scheduler.is_a?(Scheduler)
           Async.new(scheduler.event_loop, parent: nil, task: Task.service) { @sink.start if work.call }
         else
-          require_relative "../concurrency/own_loop" # two threads that load it at once would warn
-          Thread.new { @sink.start if closing_if_failed(journal) { Elah.run(&work) } }
+          thread = Thread.new { @sink.start if closing_if_failed(journal) { Elah.run(&work) } }
+          thread.thread_variable_set(:fork_safe, true) # workers have deliveries of their own
         end
       end
 

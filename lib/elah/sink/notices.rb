@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../server/error_reports" # not when there is an error: the process may have no descriptor left to load it
+# Not when there is an error: the process may have no descriptor left to load it.
+Elah.const_get(:ErrorReports)
 
 module Elah
   class Sink

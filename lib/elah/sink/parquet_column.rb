@@ -10,7 +10,9 @@ module Elah
       KINDS = %i[text integer float boolean time].freeze
       NAME = /\A[a-zA-Z_]\w*\z/.freeze
       INTEGERS = (-(2**63)...2**63).freeze
-      private_constant :NAME, :INTEGERS
+      # What an event has for a Time, unless ActiveSupport writes it.
+      TEXT_OF_TIME = /\A(?<date>\S+) (?<time>\S+) (?:(?<utc>UTC)|(?<hours>[+-]\d\d)(?<minutes>\d\d))\z/.freeze
+      private_constant :NAME, :INTEGERS, :TEXT_OF_TIME
 
       # @return [String]
       attr_reader :name
@@ -29,7 +31,8 @@ module Elah
         @kind = kind
       end
 
-      # @param value [Object, nil] nil is no value, in each kind. A time is a Time, an ISO 8601 String or seconds since 1970.
+      # @param value [Object, nil] nil is no value, in each kind. A time is a Time, a String as ISO 8601 or Time#to_s have it, or seconds
+      #   since 1970.
       # @return [String, Integer, Float, Boolean, nil] the value as the file stores it, times in microseconds
       # @raise [Misfit]
       def cast(value) = value.nil? ? nil : __send__(@kind, value)
@@ -62,8 +65,10 @@ module Elah
       # Time alone takes the 30th of February for the 1st of March.
       def parse(text)
         require "time"
-        Date.iso8601(text)
-        Time.iso8601(text)
+        parts = TEXT_OF_TIME.match(text)
+        standard = parts ? "#{parts[:date]}T#{parts[:time]}#{parts[:utc] ? 'Z' : "#{parts[:hours]}:#{parts[:minutes]}"}" : text
+        Date.iso8601(standard)
+        Time.iso8601(standard)
       rescue ArgumentError
         misfit(text)
       end

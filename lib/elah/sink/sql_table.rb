@@ -7,7 +7,8 @@ module Elah
     class SQLTable
       # Numbers of rows in a statement. They are few, so that each connection prepares few statements.
       ROWS = [128, 16, 1].freeze
-      NAME = /\A[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?\z/.freeze
+      PART = /[a-zA-Z_]\w*|"[a-zA-Z_]\w*"/.freeze
+      NAME = /\A(?:#{PART})(?:\.(?:#{PART}))?\z/.freeze
       COLUMNS = %w[stream accepted_at data].freeze
       # Of MySQL and MariaDB, whose databases may have another by default, in which not every text can be stored.
       UTF8 = "CHARACTER SET utf8mb4"
@@ -20,20 +21,21 @@ module Elah
       # Numbers of MySQL and MariaDB that concern a row in spite of their SQLSTATE: it is too large, lacks a value, has a wrong one, or fits no
       # partition, view or CHECK.
       OF_A_ROW = [1118, 1364, 1366, 1369, 1526, 3819].freeze
-      private_constant :ROWS, :NAME, :COLUMNS, :UTF8, :CREATED_MEANWHILE, :CREATIONS_MAX, :OF_THE_SERVER, :OF_A_ROW
+      private_constant :ROWS, :PART, :NAME, :COLUMNS, :UTF8, :CREATED_MEANWHILE, :CREATIONS_MAX, :OF_THE_SERVER, :OF_A_ROW
 
       # @param sql [Elah::SQL]
-      # @param table [String]
-      # @param columns [Array<String>] columns that the block fills, beside `id`
+      # @param table [String] a name of letters, digits and underscores, or `schema.table`; PostgreSQL reads it in lower case unless it is in double
+      #   quotes
+      # @param columns [Array<String>] columns that the block fills, beside `id`, named as the table
       # @yieldparam event [Event]
       # @yieldreturn [Array] the values of `columns`; the default is `stream`, `accepted_at` and `data`, the event's JSON
       # @raise [Elah::OptionError] when a name is invalid
       def initialize(sql, table, columns: COLUMNS, &row)
-        bad = [table, *columns].find { |name| !NAME.match?(name) }
-        raise OptionError, "#{bad.inspect} is not a name of a table or a column." if bad
+        bad = [table, *columns].reject { |name| NAME.match?(name) }
+        raise OptionError, "#{bad.first.inspect} is not a name of a table or a column." unless bad.empty?
 
         @sql = sql
-        @table = table
+        @table = quoted(table)
         @columns = ["id", *columns]
         @row = row || ->(event) { [event.stream, event.accepted_at, event.bytes] }
       end
@@ -75,6 +77,14 @@ module Elah
 
       private
 
+      # Quoted, a name may be a reserved word. PostgreSQL makes names that are not quoted lower case.
+      def quoted(name)
+        parts = name.to_s.scan(PART)
+        return parts.map { |part| "`#{part.delete('"')}`" }.join(".") unless @sql.postgres?
+
+        parts.map { |part| part.start_with?('"') ? part : %("#{part.downcase}") }.join(".")
+      end
+
       # @raise [ArgumentError] when values are missing or left over: they would shift into the rows of other events
       def row_of(event)
         row = [event.id, *event.map_with(@row)]
@@ -107,7 +117,7 @@ module Elah
         @statements ||= {}
         @statements[rows] ||= begin
           values = Array.new(rows, "(#{Array.new(@columns.size, '?').join(', ')})").join(", ")
-          insert = "INSERT INTO #{@table} (#{@columns.join(', ')}) VALUES #{values}"
+          insert = "INSERT INTO #{@table} (#{@columns.map { |name| quoted(name) }.join(', ')}) VALUES #{values}"
           @sql.postgres? ? "#{insert} ON CONFLICT (id) DO NOTHING" : insert
         end
       end

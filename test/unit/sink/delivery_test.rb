@@ -82,6 +82,25 @@ class SinkDeliveryTest < SinkCase
     assert_nil events.check_ready
   end
 
+  # It was parked with the disk's error as its reason, though no destination had refused it.
+  def test_an_event_that_cannot_be_read_for_a_moment_is_delivered
+    failing = 0
+    unreadable = Module.new do
+      define_method(:read) do |*arguments|
+        (failing -= 1) >= 0 ? raise(Elah::Sink::Failed, "The disk failed.") : super(*arguments)
+      end
+    end
+    journals = Elah::Sink.const_get(:Journal)
+    open = journals.method(:open)
+    replacing(journals, :open, ->(*arguments) { open.call(*arguments).extend(unreadable) }) do
+      events = sink { nil }
+      events.push("one", durability: :delivered)
+      failing = 2
+      events.push("two", durability: :delivered)
+      assert_equal [2, 2, 0, 0], account(events)
+    end
+  end
+
   # Without descriptors for a moment its loop could not start: the sink accepted events from then on, and kept them.
   def test_a_delivery_whose_loop_cannot_start_begins_with_the_next_event
     taken = []
