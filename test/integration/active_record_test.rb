@@ -168,12 +168,87 @@ class ActiveRecordTest < Minitest::Test
     end
   end
 
+  # Until ActiveRecord 7.0 it had neither: an Enumerator wrote where writes were prevented, and read the default shard.
+  on_each_database "what_a_handler_makes_inside_has_its_role_and_shard" do
+    with_roles_of_blocks do
+      Elah.run do
+        BASE.while_preventing_writes do
+          assert_raises(ActiveRecord::ReadOnlyError) { Enumerator.new { note(1) }.next }
+          assert_raises(ActiveRecord::ReadOnlyError) { Fiber.new { note(1) }.resume }
+          assert_equal [1], in_fibers(1) { [note(1), notes].last }.first, "another task has a role of its own"
+        end
+        BASE.connected_to(role: :writing, shard: :two) do
+          assert_equal :two, Enumerator.new { |list| list << BASE.current_shard }.next
+        end
+        assert_equal :default, BASE.current_shard
+      end
+    end
+  end
+
+  # Rails 6.1 and 7.0 keep a role in another way unless told otherwise.
+  def with_roles_of_blocks
+    settings = [ActiveRecord, BASE].find { |owner| owner.respond_to?(:legacy_connection_handling=) } or return yield
+    begin
+      before = settings.legacy_connection_handling
+      settings.legacy_connection_handling = false
+      yield
+    ensure
+      settings.legacy_connection_handling = before
+    end
+  end
+
+  # Each role has a handler there. A query in an Enumerator asked that of another role, and found no pool.
+  def test_what_a_handler_makes_inside_has_its_handler_of_connections
+    skip "this ActiveRecord has one for all roles" unless BASE.respond_to?(:connection_handlers)
+    Elah::Adapters.install
+    Elah.run do
+      BASE.connected_to(role: :reading) do
+        refute_same BASE.default_connection_handler, BASE.connection_handler
+        assert_same BASE.connection_handler, Enumerator.new { |list| list << BASE.connection_handler }.next
+      end
+      assert_same BASE.default_connection_handler, BASE.connection_handler
+    end
+  end
+
+  ROLES = <<~'RUBY'
+    require "active_record"
+    settings = [ActiveRecord, ActiveRecord::Base].find { |owner| owner.respond_to?(:legacy_connection_handling=) }
+    settings.legacy_connection_handling = false if settings
+    run(lambda do |_|
+      role = ActiveRecord::Base.current_role
+      ActiveRecord::Base.connecting_to(role: :reading)
+      [200, {}, ["#{role}, then #{Enumerator.new { |list| list << ActiveRecord::Base.current_role }.next}"]]
+    end)
+  RUBY
+
+  # The requests of a connection share a fiber, and one that leaves its role set would set it for those after it.
+  def test_a_request_begins_in_the_default_role
+    ElahServer.start(ROLES, extension: ".ru", workers: 1) do |server|
+      server.connect { |client| 3.times { assert_equal "writing, then reading", client.get("/").body } }
+    end
+  end
+
   # Until ActiveRecord 7.0 it waited for its own: so did a reload of Rails, for ever.
   on_each_database "who_disconnects_the_pool_holds_a_connection_of_it" do
     Elah.run do
       wait(0)
       BASE.connection_pool.disconnect!
       assert_empty notes
+    end
+  end
+
+  # What it had closed came back at the end of the task, beside what replaced it: the pool lent more than its size.
+  on_each_database "a_flush_does_not_make_the_pool_larger" do
+    Elah.run do
+      in_fibers(POOL) { wait(0.05) }
+      assert_all_returned
+      assert_equal [0], in_fibers(1) { [BASE.connection_handler.flush_idle_connections!, stat[:connections]].last }
+      lent = in_fibers(POOL * 3) do
+        wait(0.05)
+        BASE.connection.object_id
+      end
+      assert_operator lent.uniq.size, :<=, POOL
+      assert_all_returned
     end
   end
 
@@ -246,6 +321,77 @@ class ActiveRecordTest < Minitest::Test
       end
       assert_operator served.each_with_index.map { |index, place| (index - place).abs }.max, :<=, POOL
       assert_all_returned
+    end
+  end
+
+  SLOW_NUMBER = { "postgresql" => "SELECT %d FROM pg_sleep(%s)", "mysql2" => "SELECT %d + 0 * SLEEP(%s)" }.freeze
+
+  def number(connection, value, seconds) = connection.select_value(format(SLOW_NUMBER.fetch(@adapter), value, seconds))
+
+  def skip_without_a_lock
+    skip "ActiveRecord 7.1 and later have no lock" if Elah::Adapters::ActiveRecord.counts_fibers?
+  end
+
+  # The lock of a connection was taken away. On mysql2 such threads got errors; on pg they read the rows of others,
+  # waited for ever, or ended the process.
+  on_each_database "threads_that_share_a_connection_take_turns" do
+    skip_without_a_lock
+    Elah.run do
+      connection = BASE.connection
+      threads = Array.new(5) { |index| Thread.new { Array.new(5) { number(connection, index, 0.005) } } }
+      own = Enumerator.new { |list| 5.times { list << number(connection, 5, 0.005) } }
+      assert_equal [5] * 5, Array.new(5) { own.next }
+      assert_equal((0..4).map { |index| [index] * 5 }, Elah.timeout(60) { threads.map(&:value) })
+    end
+  end
+
+  # The task that it had the connection from closed it, as one that was left in a transaction.
+  on_each_database "a_thread_ends_its_transaction_before_the_connection_goes_back" do
+    skip_without_a_lock
+    Elah.run do
+      is_inside = Thread::Queue.new
+      thread = nil
+      in_fibers(1) do
+        connection = BASE.connection
+        thread = Thread.new do
+          connection.transaction do
+            connection.execute("INSERT INTO notes (value) VALUES (1)")
+            is_inside << true
+            number(connection, 7, 0.2)
+          end
+        end
+        is_inside.pop
+      end
+      assert_equal 7, Elah.timeout(60) { thread.value }
+      assert_all_returned
+      assert_equal [1], notes
+    end
+  end
+
+  # Who has waited for the lock in vain must not keep it.
+  on_each_database "who_waits_for_a_shared_connection_may_be_cancelled" do
+    skip_without_a_lock
+    Elah.run do
+      connection = BASE.connection
+      BASE.transaction do
+        note(1)
+        other = Elah.async { Elah.timeout(0.1) { number(connection, 1, 0) } }
+        assert_raises(Elah::DeadlineExceeded) { other.value }
+      end
+      assert_equal 1, Elah.async { number(connection, 1, 0) }.value
+      assert_equal [1], notes
+    end
+  end
+
+  # Nor must an Enumerator that is left in a transaction keep it.
+  on_each_database "a_fiber_that_never_goes_on_does_not_keep_the_lock" do
+    skip_without_a_lock
+    Elah.run do
+      left = in_fibers(1) { Enumerator.new { |list| BASE.transaction { list << note(1) } }.tap(&:next) }
+      assert_all_returned
+      Elah.timeout(60) { in_fibers(1) { BASE.connection_pool.connections.each(&:clear_cache!) } }
+      assert_empty notes
+      refute_empty left
     end
   end
 

@@ -78,7 +78,7 @@ module Elah
     # @param is_service [Boolean]
     def initialize(is_transient: false, is_service: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @started = @deadline = nil
-      @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = nil
+      @activation = @awaits = @callers = @parent = @observer = @masks = @told_gone = @job = @ended_by = @locals = nil
       @limit = @own_limit = @unlimited_from = @shielded_from = @inherited = nil
       @raising_shields = @shields = @unit = @started_count = 0
       @transient = is_transient
@@ -171,10 +171,16 @@ module Elah
       @unit
     end
 
-    # Leaves the blocks that have not ended with their request or call.
+    # @return [Hash{Symbol=>Object}] variables of all fibers of the task, until its fiber is cleared
+    def locals
+      @fiber_state = true
+      @locals ||= {}
+    end
+
+    # Leaves the blocks that have not ended with their request or call, and drops the variables.
     def leave_blocks
       @unit += 1
-      @deadline = @own_limit = @limit = @unlimited_from = @shielded_from = @masks = nil
+      @deadline = @own_limit = @limit = @unlimited_from = @shielded_from = @masks = @locals = nil
       @shields = 0
     end
 

@@ -30,6 +30,13 @@ class SentryAdapterTest < Minitest::Test
     events.each { |event| assert_equal event.message, event.user[:id].to_s }
   end
 
+  # There, a report had none of what the request had set.
+  def test_fibers_that_a_handler_makes_report_its_user
+    run_at_once(2) { |number| Enumerator.new { |list| list << Sentry.capture_message(number.to_s) }.next }
+    assert_equal 2, events.size
+    events.each { |event| assert_equal event.message, event.user[:id].to_s }
+  end
+
   def test_a_request_of_rack_begins_without_what_another_has_set
     app = Sentry::Rack::CaptureExceptions.new(->(_env) { Sentry.capture_message("next") && [200, {}, []] })
     run_at_once(2) { app.call("PATH_INFO" => "/", "rack.input" => StringIO.new) }

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "error_mapping"
 require_relative "active_record/ownership"
 require_relative "active_record/return"
 require_relative "active_record/interruption"
@@ -49,7 +48,7 @@ module Elah
 
         def isolate_tasks
           ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
-          ::ActiveSupport::IsolatedExecutionState.singleton_class.prepend(Ownership::OfState) if counts_fibers?
+          ::ActiveSupport::IsolatedExecutionState.singleton_class.prepend(counts_fibers? ? Ownership::OfState : Ownership::OfEarlyState)
         end
       end
     end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../concurrency/offload"
-
 module Elah
   module Adapters
     # The mysql2 adapter. Its queries wait through Ruby. Connecting and pinging block in C while the server is silent. So a thread connects, and a

@@ -3,8 +3,8 @@
 module Elah
   class EventLoop
     # State that code keeps with a fiber: fiber-locals (`Thread.current[:name]`), Fiber storage (`Fiber[:name]`, Ruby 3.2 and later), attributes
-    # that libraries have added to Fiber, the observer of its task, and time limits, shields and masks whose blocks have not ended. A pooled fiber
-    # serves one request after another; each request finds this state empty.
+    # that libraries have added to Fiber, the observer and the locals of its task, and time limits, shields and masks whose blocks have not ended. A
+    # pooled fiber serves one request after another; each request finds this state empty.
     #
     # Writes to locals and storage are recorded. Reading a fiber's locals after each request would cost 660 instructions.
     class FiberState

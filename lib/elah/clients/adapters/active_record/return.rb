@@ -24,7 +24,10 @@ module Elah
           end
 
           # Without an owner: a connection that has left its pool is not returned.
-          def disown = @owner = nil
+          def disown
+            @lessee&.forget_ending(@ending)
+            @lessee = @ending = @owner = nil
+          end
 
           # @return [Boolean] whether neither a statement nor a transaction is open on it
           def idle? = !transaction_open?
@@ -33,16 +36,28 @@ module Elah
         # Prepended to every pool.
         module OfPool
           # A connection with an open transaction or statement is of no use to the next task. It is closed, and the server rolls back. The pool
-          # reconnects it on demand.
+          # reconnects it on demand. A thread to which the handler has passed it ends its statement first.
           def checkin(connection)
-            connection.disconnect! unless connection.idle?
-            super
+            connection.lock.synchronize do
+              connection.disconnect! unless connection.idle?
+              super
+            end
           end
 
           def remove(connection)
             super
           ensure
             connection.disown
+          end
+
+          # It leases those that it closes, and takes them out of the pool. Returned at the end of the task they would be more than its size.
+          def flush(*)
+            before = connections.to_a # nil in a pool that is discarded
+            begin
+              super
+            ensure
+              (before - connections.to_a).each(&:disown)
+            end
           end
         end
 
