@@ -25,6 +25,11 @@ class RackResponseTest < Minitest::Test
     end
   end
 
+  # Behind a middleware, such a body was a 500.
+  def test_parts_of_several_encodings_are_sent_as_they_are
+    assert_equal "\u00e9\xff".b, get("encodings").body.b
+  end
+
   # As those of Rails, of which an answer to a Range of ActiveStorage is one.
   def test_bodies_that_only_promise_to_be_at_hand
     assert_equal %w[ab ab], %w[to_ary_raises to_ary_enumerator].map { |form| get(form).body }

@@ -22,12 +22,18 @@ module Elah
         parts = parts.map(&:to_s)
         bytes = parts.sum(&:bytesize)
         if @request.rack_finishers.empty? && (parts.size < 2 || bytes <= JOINED_BYTES_MAX)
-          respond(parts.size == 1 ? parts.first : parts.join)
+          respond(parts.size == 1 ? parts.first : joined(parts))
         else
           stream = start(bytes)
           parts.each { |part| stream.write(part) }
           end_of(stream)
         end
+      end
+
+      def joined(parts)
+        parts.join
+      rescue Encoding::CompatibilityError # text and binary data
+        parts.map(&:b).join
       end
 
       def respond(content, length = nil)

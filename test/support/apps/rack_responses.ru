@@ -128,6 +128,7 @@ FORMS = {
   },
   "fails_at_once" => ->(_) { [200, TEXT, Counted.new("fails_at_once") { raise "no first part" }] },
   "fails_later" => ->(_) { [200, TEXT, Counted.new("fails_later", "part") { GO_ON.pop; raise "no second part" }] },
+  "encodings" => ->(_) { [200, TEXT, CountedParts.new("encodings", "\u00e9", "\xff".b)] },
   "to_ary" => ->(_) { [200, TEXT, CountedParts.new("to_ary", "a", "b")] },
   "to_ary_raises" => ->(_) { [200, TEXT, CountedPromise.new("to_ary_raises")] },
   "to_ary_enumerator" => ->(_) { [200, TEXT, CountedEnumerator.new("to_ary_enumerator", "a", "b")] },
