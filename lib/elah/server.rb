@@ -115,7 +115,10 @@ module Elah
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
       run_until_drained(worker, SingleProcess.new(@config, @log))
-      @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
+      return unless @restart.due?
+
+      %i[SQL Redis].each { |name| Elah.const_get(name).finish unless Elah.autoload?(name) } # the next image runs no `at_exit` blocks of this one
+      @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors)
     end
 
     # A restart does not depend on the requests that its drain abandons. It removes the run folder, because a fork of the app may hold the lock in it.

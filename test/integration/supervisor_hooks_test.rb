@@ -80,6 +80,30 @@ class SupervisorHooksTest < Minitest::Test
     end
   end
 
+  # The fork ran what ends a worker. With one worker it removed the server's run folder, so `elah status` did not find
+  # the server; with several the log had an error of the loop. In both it ran the app's `at_exit` blocks.
+  def test_a_process_that_a_hook_of_the_boot_forks_ends_with_its_exit
+    config = <<~'RUBY'
+      before_worker_boot do
+        at_exit { warn "at_exit runs in #{Process.pid}" }
+        { "exits" => -> { exit(7) }, "raises" => -> { raise "boom" } }.each do |name, ending|
+          pid = fork or ending.call
+          warn "it #{name}: #{Process.wait2(pid).last.exitstatus}"
+        end
+      end
+    RUBY
+    [1, 2].each do |workers|
+      supervised_with_config(config, workers: workers) do |server|
+        wait_for_workers(server, workers)
+        assert_equal ["it exits: 7", "it raises: 1"], server.log.scan(/^it .*: \d$/).uniq
+        assert_equal workers,
+                     server.log.scan(/ERROR \[\d+\] A fork left the block that made it.* RuntimeError: boom/).size
+        refute_match(/RequestFinished|at_exit/, server.log)
+        assert_equal "hello", server.get("/").body
+      end
+    end
+  end
+
   # It removed the socket of the server that went on: new clients found nobody.
   def test_a_process_that_a_hook_forks_leaves_the_socket_when_it_exits
     config = <<~RUBY

@@ -24,11 +24,8 @@ module Elah
     FAILED = "The request failed. The log has the reason under the request ID."
     EXITS = "The worker exits."
 
-    # Number of fibers whose lines a message names.
-    PLACES_MAX = 3
-
-    # Interval of checks while the worker leaves a cluster.
-    PAUSE_SECONDS = 0.005
+    PLACES_MAX = 3 # fibers whose lines a message names
+    PAUSE_SECONDS = 0.005 # between checks while the worker leaves a cluster
     private_constant :SIGNALS, :FAILED, :EXITS, :PLACES_MAX, :PAUSE_SECONDS
 
     # @param app [#call]
@@ -63,6 +60,7 @@ module Elah
       end
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
+      @loop.end_fork
       Adapters.return_connections if @config.adapters?
       IdleMemory.start(@loop)
       Descriptors.watch(@loop, @log)
@@ -83,6 +81,7 @@ module Elah
       @loop.run(@app, method(:failed)) { finish }
       @log.info("Drained; the worker exits")
     rescue Exception => e # -- it is raised again, and nothing that fails at the end takes its place
+      @loop&.end_fork(e) # of one that a hook has made
       reason = e
       raise
     ensure

@@ -47,11 +47,10 @@ module Elah
         "#{bytes(child)} bytes #{(now - child.ready_at).round(1)} s after it was ready, more than worker_bytes_max (#{@config.worker_bytes_max})"
       end
 
-      # @return [Boolean] whether the loops of all ready workers run; those that boot have their own limit
+      # @return [Boolean] whether the loops of all ready workers run; those that boot, or wait for their next start, have their own limits
       def healthy?(children)
         now = Scoreboard.now_ms
-        served = children.select(&:ready?)
-        children.any? && served.all? { |child| now - @scoreboard.row_value(child.row, :heartbeat_ms) < @config.hang_seconds * 1000 }
+        children.select(&:ready?).all? { |child| now - @scoreboard.row_value(child.row, :heartbeat_ms) < @config.hang_seconds * 1000 }
       end
 
       private
