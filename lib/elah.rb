@@ -22,13 +22,13 @@ require_relative "elah/codecs/permutation"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
 module Elah
+  # By these names alone: on Ruby 3.1 a thread that requires such a file, and another that uses its constant, would wait for each other.
   autoload :Adapters, "elah/clients/adapters"
   autoload :API, "elah/api"
   autoload :ApiKey, "elah/api/api_key"
   autoload :AppFile, "elah/server/app_file"
   autoload :AppParts, "elah/server/app_parts"
   autoload :Async, "elah/concurrency/async"
-  autoload :Scoreboard, "elah/server/scoreboard"
   autoload :Broadcast, "elah/concurrency/broadcast"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"

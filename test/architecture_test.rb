@@ -13,7 +13,7 @@ class ArchitectureTest < Minitest::Test
   # Functions of Ruby's C API that neither raise nor run Ruby code. `ruby/raising.rs` has the others.
   CALLS_THAT_NEVER_RAISE = %w[
     rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_gc_writebarrier rb_sym2str
-    rb_thread_call_without_gvl2 rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
+    rb_thread_current rb_thread_main rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
   # The crates of which a server is made. Clients of databases and the programs of tests and benchmarks are not among
@@ -209,6 +209,16 @@ class ArchitectureTest < Minitest::Test
 
   # A submission once failed with "Digest::Base cannot be directly inherited": two threads were the first to name a
   # digest, which "digest" loads by const_missing.
+  def test_threads_load_files_that_have_an_autoload_by_their_constants_alone
+    autoloads = File.read("#{ROOT}/lib/elah.rb").scan(/autoload :\w+, "(.+)"/).flatten
+    wrong = Dir["#{ROOT}/lib/elah/{clients,collections,concurrency,entity,sink,store}/**/*.rb"].flat_map do |file|
+      required = File.read(file).scan(/require_relative "(.+)"/).flatten
+      required.map! { |path| File.expand_path(path, File.dirname(file)).delete_prefix("#{ROOT}/lib/") }
+      (required & autoloads).map { |path| "#{file} requires #{path}" }
+    end
+    assert_empty wrong, "on Ruby 3.1 the threads of both would wait for each other"
+  end
+
   def test_digests_are_loaded_before_threads_name_them
     refute_found "{lib,apps}/**/*.rb", /require "digest"/, "digest/sha1 and digest/sha2 are there once they are loaded"
   end

@@ -5,9 +5,21 @@ require "timeout"
 module Elah
   # The methods of {Elah} for concurrency, such as `Elah.run { }`. They use the loop of the calling fiber.
   module Concurrency
+    # The thread variable with the {Offload::Job} that the thread runs. Here it is known without the file, which another thread may be loading.
+    OFFLOADED_JOB = :elah_offloaded_job
+
     # @return [Float] seconds of the monotonic clock
     # @api private
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    # Looks again and again, in a thread, until the block returns true or the time is over.
+    #
+    # @param seconds [Numeric]
+    # @api private
+    def self.poll(seconds)
+      due = now + seconds
+      sleep(0.005) until yield || now > due
+    end
 
     # @param task [Elah::Task]
     # @return [Float, nil] remaining seconds, at least 0; nil when there is no limit. That of a request changes, as it has none once its response has
@@ -142,7 +154,7 @@ module Elah
     # @raise [Exception] the deferred exception
     def shield(&block)
       task = current_loop&.current_task
-      return (job = Offload::Job.current) ? job.shielded(&block) : yield unless task
+      return (job = offloaded_job) ? job.shielded(&block) : yield unless task
 
       result = task.shielded(&block)
       task.raise_postponed
@@ -167,9 +179,12 @@ module Elah
 
     # @return [Elah::Task, nil] what the calling code belongs to: a request, a spawned fiber or a block of {offload}
     # @api private
-    def current_task = current_loop&.current_task || (Offload::Job.current_task unless Elah.autoload?(:Offload))
+    def current_task = current_loop&.current_task || offloaded_job&.task
 
     private
+
+    # @return [Offload::Job, nil]
+    def offloaded_job = Thread.current.thread_variable_get(OFFLOADED_JOB)
 
     def thread_loop
       scheduler = Fiber.scheduler

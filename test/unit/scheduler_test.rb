@@ -223,7 +223,7 @@ class SchedulerTest < Minitest::Test
     switch = "Socket.singleton_class.attr_accessor(:tcp_fast_fallback); Socket.tcp_fast_fallback = true;"
     switch = "" if Socket.respond_to?(:tcp_fast_fallback)
     out, = Open3.capture2e(RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-rsocket", "-e",
-                           "#{switch} require 'elah/concurrency/scheduler'; p Socket.tcp_fast_fallback")
+                           "#{switch} require 'elah'; Elah.run { nil }; p Socket.tcp_fast_fallback")
     assert_equal "false\n", out
   end
 

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
-require_relative "../server/log"
 require_relative "../native"
-require_relative "task"
 require_relative "event_loop/cancellation"
 require_relative "event_loop/draining"
 require_relative "event_loop/fatal"

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "async"
 require_relative "gather/fiber_call"
 require_relative "gather/result"
 require_relative "gather/results"

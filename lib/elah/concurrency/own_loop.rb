@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../config"
 require_relative "scheduler"
 require_relative "../server/signal_listener"
 

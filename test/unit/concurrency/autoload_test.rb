@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "open3"
 require "socket"
 require "tmpdir"
 
@@ -40,6 +41,25 @@ class AutoloadTest < Minitest::Test
     with_file("class AutoloadTest::LoadedToo; sleep 0.02; def self.value = 1; end", :LoadedToo) do
       code = "class AutoloadTest; class Loaded; ONE = LoadedToo.value; def self.value = ONE; end; end"
       assert_equal [1, 1, 1], values(code)
+    end
+  end
+
+  # A file was loaded by its constant in one thread and by `require_relative` in another: both waited, or the process
+  # died.
+  def test_threads_use_what_another_one_loads_for_its_first_loop
+    script = <<~'RUBY'
+      start = Queue.new
+      use = lambda do
+        start.pop
+        200.times { [Elah.current_task, Elah::Async, Elah::Config, Elah::Task] && Thread.pass }
+      end
+      threads = [*Array.new(3) { Thread.new(&use) }, Thread.new { start.pop && Elah.run { Elah.async { 1 }.value } }]
+      threads.size.times { start << true }
+      threads.each(&:join)
+    RUBY
+    8.times do
+      out, status = Open3.capture2e("timeout", "60", RbConfig.ruby, "-Ilib", "-relah", "-e", script)
+      assert_predicate status, :success?, out
     end
   end
 

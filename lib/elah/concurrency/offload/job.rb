@@ -1,24 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "../task"
-
 module Elah
   module Offload
     # One block that a thread runs for a fiber. It has a task and a fiber of its own, so it finds nothing that the blocks before it have left in the
     # thread, and what it has acquired returns at its end.
     class Job
-      # The thread variable with the job.
-      JOB = :elah_offload_job
-
       # Ruby 3.2 and later have variables that a fiber inherits.
       HAS_STORAGE = Fiber.method_defined?(:storage)
-      private_constant :JOB, :HAS_STORAGE
-
-      # @return [Job, nil] the one that the calling thread runs
-      def self.current = Thread.current.thread_variable_get(JOB)
-
-      # @return [Elah::Task, nil] that of the job which the calling thread runs
-      def self.current_task = current&.task
+      private_constant :HAS_STORAGE
 
       # @return [Elah::Task] its own
       attr_reader :task
@@ -101,14 +90,14 @@ module Elah
 
       def call_block
         @task.fiber = Fiber.current
-        Thread.current.thread_variable_set(JOB, self)
+        Thread.current.thread_variable_set(Concurrency::OFFLOADED_JOB, self)
         @value = Thread.handle_interrupt(Exception => :immediate) { @block.call }
       rescue Exception => e # -- as above
         @failure = e
       ensure
         @loop.end_fork(@failure)
         task.finish { |exception| @loop.post { @loop.spawn(Task.transient) { @loop.report(exception) } } } if task.endings
-        Thread.current.thread_variable_set(JOB, nil)
+        Thread.current.thread_variable_set(Concurrency::OFFLOADED_JOB, nil)
       end
 
       def wait

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../offload"
-
 module Elah
   class Scheduler
     # The waits of a file that is autoloaded, on Ruby 3.1. An autoload belongs to the thread there: while the fiber that loads the file is suspended,

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../async"
-require_relative "../offload"
-
 module Elah
   class Scheduler
     # The look-up of a host name, for all fibers of a loop that wait for it. Once it has begun it goes on when they are cancelled: getaddrinfo cannot
