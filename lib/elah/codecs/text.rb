@@ -36,6 +36,23 @@ module Elah
         (text.valid_encoding? ? text.dup : text.b).freeze
       end
 
+      # @param bytes [String] a new String of the caller
+      # @return [String] itself, in UTF-8 where the bytes are valid, else binary
+      # @api private
+      def tag(bytes)
+        bytes.force_encoding(Encoding::UTF_8).valid_encoding? ? bytes : bytes.force_encoding(Encoding::BINARY)
+      end
+
+      # @param entries [Array<Array(String, String)>] new Strings of the caller
+      # @return [Array<Array(String, String)>] the same, see {tag}. They may be many, so nothing is called for each
+      # @api private
+      def tag_entries(entries)
+        entries.each do |key, value|
+          key.force_encoding(Encoding::BINARY) unless key.force_encoding(Encoding::UTF_8).valid_encoding?
+          value.force_encoding(Encoding::BINARY) unless value.force_encoding(Encoding::UTF_8).valid_encoding?
+        end
+      end
+
       # @param name [String] a relative or absolute path. In the locale C, Ruby reads paths as ASCII
       # @return [String] the absolute path, see {of_bytes}
       def path(name) = of_bytes(File.expand_path(name.b, Dir.pwd.b))
