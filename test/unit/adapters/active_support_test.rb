@@ -10,6 +10,7 @@ require "active_support/execution_wrapper"
 
 # The lock under which Rails reloads code, and its executor, with requests in flight.
 class ActiveSupportAdapterTest < Minitest::Test
+  ROOT = File.expand_path("../../..", __dir__)
   UNLOAD = { purpose: :unload, compatible: %i[load unload], after_compatible: %i[load unload] }.freeze
 
   def setup = Elah::Adapters.install
@@ -51,12 +52,37 @@ class ActiveSupportAdapterTest < Minitest::Test
     assert_equal ["run 1", "run 2", "complete 2", "run 3", "wrapped", "complete 3", "complete 1"], events
   end
 
+  # Without ActiveRecord, CurrentAttributes were empty in an Enumerator of a request, or in the resolvers of GraphQL.
+  STATES = {
+    "7.1" => "def self.context = Fiber.current; def self.owner = context",
+    "7.0" => "def self.current = Fiber.current.active_support_execution_state ||= {}; private_class_method :current; " \
+             "Fiber.attr_accessor :active_support_execution_state; def self.owner = current"
+  }.freeze
+  STATES.each do |version, methods|
+    define_method(:"test_fibers_that_a_request_makes_have_its_state_in_#{version}") do
+      script = <<~RUBY
+        module ActiveSupport::IsolatedExecutionState
+          @isolation_level = :thread
+          singleton_class.attr_accessor :isolation_level
+          #{methods}
+        end
+        require "elah"
+        Elah::Adapters.install
+        state = ActiveSupport::IsolatedExecutionState
+        p(Elah.run { [1, 2].map { Elah.async { [state.owner, Enumerator.new { |list| list << state.owner }.next] }.value } }
+              .map { |one, same| one.equal?(same) })
+      RUBY
+      out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", "module ActiveSupport; end\n#{script}", chdir: ROOT)
+      assert_equal "[true, true]\n", out
+    end
+  end
+
   # An app may have ActiveSupport without ActiveRecord: its CurrentAttributes leaked from one request to the next.
   def test_the_state_of_a_request_belongs_to_its_fiber
     stand_in = "module ActiveSupport; module IsolatedExecutionState; @isolation_level = :thread; " \
                "singleton_class.attr_accessor :isolation_level; end; end"
     script = "#{stand_in}; require 'elah'; Elah::Adapters.install; p Elah::Adapters::ActiveSupport.isolation_level"
-    out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../../..", __dir__))
+    out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: ROOT)
     assert_equal ":fiber\n", out
   end
 

@@ -9,7 +9,7 @@ module Elah
     # The ActiveRecord adapter: every request and every spawned fiber has its own connection, and returns it at its end, even after an exception.
     #
     # Until 7.0 the pool counts threads: {Ownership} makes it count tasks of the loop. From 7.1 on it counts by
-    # `ActiveSupport::IsolatedExecutionState.isolation_level`, which is set to `:fiber`.
+    # `ActiveSupport::IsolatedExecutionState`: see {ActiveSupport}.
     module ActiveRecord
       class << self
         # @return [Boolean] whether the gem is loaded
@@ -43,12 +43,7 @@ module Elah
           # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
           # Now, because from here on their owner is no longer the thread.
           return_connections
-          isolate_tasks if defined?(::ActiveSupport::IsolatedExecutionState)
-        end
-
-        def isolate_tasks
-          ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
-          ::ActiveSupport::IsolatedExecutionState.singleton_class.prepend(counts_fibers? ? Ownership::OfState : Ownership::OfEarlyState)
+          ActiveSupport.isolate_tasks
         end
       end
     end

@@ -16,15 +16,35 @@ module Elah
         ::ActiveSupport::IsolatedExecutionState.isolation_level if defined?(::ActiveSupport::IsolatedExecutionState)
       end
 
-      # Also CurrentAttributes and the events of notifications are kept there.
-      def self.isolate_fibers
-        ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if isolation_level
+      # Prepended to IsolatedExecutionState, where Rails keeps what belongs to a request: CurrentAttributes, the time zone, the events of
+      # notifications, and ActiveRecord its roles and connections. A fiber that a handler makes has the state of the handler.
+      module TaskState
+        # @return [Fiber, Thread]
+        def context = Elah.current_task&.fiber || super
       end
-      private_class_method :isolate_fibers
+
+      # The same for 7.0, where the state has no method for its owner.
+      module EarlyTaskState
+        private
+
+        def current
+          fiber = Elah.current_task&.fiber
+          fiber ? fiber.active_support_execution_state ||= {} : super
+        end
+      end
+
+      # Does nothing before ActiveSupport 7.0.
+      def self.isolate_tasks
+        return unless isolation_level
+
+        ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+        methods = ::ActiveSupport::IsolatedExecutionState.singleton_class
+        methods.prepend(methods.method_defined?(:context) ? TaskState : EarlyTaskState)
+      end
 
       # @return [Boolean] whether the gem is loaded
       def self.install
-        isolate_fibers
+        isolate_tasks
         counters.each { |counter| counter.const_set(:Thread, Owner) unless counter.const_defined?(:Thread, false) }.any?
       end
 

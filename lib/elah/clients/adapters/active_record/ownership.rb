@@ -9,23 +9,6 @@ module Elah
         # @return [Elah::Task, Thread] what ActiveRecord takes the thread for
         def self.current = Elah.current_task || Thread.current
 
-        # Prepended to IsolatedExecutionState, by which ActiveRecord 7.1 and later find the owner of a connection. A fiber that a handler creates has
-        # the state of the handler, and so its connection, transaction and role.
-        module OfState
-          # @return [Fiber, Thread]
-          def context = Elah.current_task&.fiber || super
-        end
-
-        # The same for 7.0, where the state has no method for its owner, and a connection belongs to the thread: see {OfPool}.
-        module OfEarlyState
-          private
-
-          def current
-            fiber = Elah.current_task&.fiber
-            fiber ? fiber.active_support_execution_state ||= {} : super
-          end
-        end
-
         # Prepended to ConnectionPool.
         module OfPool
           private
