@@ -79,6 +79,9 @@ class ConfigTest < Minitest::Test
     RUBY
     assert_equal ["secret", 3], [config.settings["key"], config.workers]
     assert_match(/assigns a variable `port`/, config.warnings.first)
+  ensure
+    names = %i[Options OptionError].select { |name| Elah::Config::Dsl.const_defined?(name, false) }
+    names.each { |name| Elah::Config::Dsl.send(:remove_const, name) }
   end
 
   def test_a_file_has_its_place_variables_methods_and_constants

@@ -35,7 +35,7 @@ module Elah
 
       # Does nothing before ActiveSupport 7.0.
       def self.isolate_tasks
-        return unless isolation_level
+        return unless defined?(::ActiveSupport::IsolatedExecutionState)
 
         ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
         methods = ::ActiveSupport::IsolatedExecutionState.singleton_class
