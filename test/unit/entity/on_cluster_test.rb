@@ -33,11 +33,19 @@ module EntitiesOnCluster
     ] # a folder; a file of bounded size; the database gets everything at once; a fork may not take what its parent owns
   }.freeze
 
+  include Patience
+
   # The process owns the shards before the test begins: until then calls wait, each for itself.
   def setup
     super
-    @accounts["nobody"].balance
+    wait_until("the shards are owned") { owned? }
     EntityCase::Account::LIVES.clear
+  end
+
+  def owned?
+    @accounts["nobody"].balance
+  rescue Elah::Entity::Moving
+    false
   end
 
   def open_store
@@ -64,7 +72,6 @@ end
 # Timers, jobs and idempotent calls by the clock of the database.
 class EntityTimersOnClusterTest < EntityCase
   include EntitiesOnCluster
-  include Patience
 
   # Tells when its timer has fired.
   class Alarm < Elah::Entity
