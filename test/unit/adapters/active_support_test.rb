@@ -69,8 +69,8 @@ class ActiveSupportAdapterTest < Minitest::Test
         require "elah"
         Elah::Adapters.install
         state = ActiveSupport::IsolatedExecutionState
-        p(Elah.run { [1, 2].map { Elah.async { [state.owner, Enumerator.new { |list| list << state.owner }.next] }.value } }
-              .map { |one, same| one.equal?(same) })
+        owners = -> { [state.owner, Enumerator.new { |list| list << state.owner }.next] }
+        p(Elah.run { [1, 2].map { Elah.async(&owners).value } }.map { |one, same| one.equal?(same) })
       RUBY
       out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", "module ActiveSupport; end\n#{script}", chdir: ROOT)
       assert_equal "[true, true]\n", out
