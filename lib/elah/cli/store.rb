@@ -48,7 +48,7 @@ module Elah
         end
 
         def tell_of_cluster(say)
-          say.puts "The data of the cluster are in its database, and not here: back up and check the database." if Elah.config.cluster
+          say.puts "The cluster's data is in its database, not in this folder. Back up and check the database separately." if Elah.config.cluster
         end
 
         def restore(paths, out)

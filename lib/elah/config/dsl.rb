@@ -36,8 +36,7 @@ module Elah
         Thread.current[:elah_config_file] = outer
       end
 
-      # The file runs in this object: its own variables and methods may have any name but those of an option, a hook and `set`. Elah calls no other
-      # method after the file has begun but those with an underscore.
+      # The file runs in this object, so its methods and variables could replace Elah's. Elah's own begin with `_` or `@elah_`.
       #
       # @param contents [Contents]
       # @api private

@@ -81,7 +81,7 @@ module Elah
       @loop.run(@app, method(:failed)) { finish }
       @log.info("Drained; the worker exits")
     rescue Exception => e # -- it is raised again, and nothing that fails at the end takes its place
-      @loop&.end_fork(e) # of one that a hook has made
+      @loop&.end_fork(e) # a hook has forked, and this is the child
       reason = e
       raise
     ensure

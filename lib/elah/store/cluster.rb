@@ -211,7 +211,7 @@ module Elah
         @membership ||= Membership.new(@name, @url, @database, @shards, Elah.config)
       end
 
-      # Entities, jobs and broadcasts have this opening of the cluster. To others each opening is a process of its own, with a part of the entities.
+      # Entities, jobs and broadcasts use this store from now on. Other processes see each open store as a member of the cluster, which owns shards.
       #
       # @raise [ArgumentError] when they have another one already
       # @api private
@@ -219,7 +219,7 @@ module Elah
         return if @takes_part
 
         if Store.clusters.any? { |cluster| cluster.same?(self) && cluster.takes_part? }
-          raise ArgumentError, "#{dir} is open twice in this process, and entities, jobs and broadcasts need one: give them all the same store."
+          raise ArgumentError, "#{dir} is open twice in this process. Open it once, and use that store for all entities, jobs and broadcasts."
         end
 
         @takes_part = true
